@@ -1,0 +1,47 @@
+# Two commands matter: `make demo` and `make test`. Each sets up the machine, builds and runs.
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 10
+
+.PHONY: help setup build demo test test-release test-sanitized test-fuzz bench lint clean
+help:
+	@echo "make demo    build, train the demo and print its result"
+	@echo "make test    build and run every test (release, sanitizers, fuzzers for a bounded time)"
+	@echo "make bench   the speed tables beside their peers (long; makes its own Python environment)"
+	@echo "make lint    clang-format and clang-tidy"
+
+setup:
+	@scripts/setup
+
+build: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build
+	@examples/demo/run
+
+test: test-release test-sanitized test-fuzz
+	@echo "make test: all green"
+
+test-release: build
+	ctest --test-dir build --output-on-failure -j $(JOBS)
+
+test-sanitized: setup
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS)
+	ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L unit
+
+test-fuzz: setup
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-fuzz --output-on-failure -j $(JOBS)
+
+bench: build
+	@scripts/setup bench
+	@bench/run
+
+lint:
+	@scripts/setup lint
+	@scripts/lint
+
+clean:
+	rm -rf build build-dev build-tsan build-fuzz demo-out

@@ -1,0 +1,25 @@
+# parley_layer(NAME SOURCES a.cpp ... [USES layers...] [LIBRARIES public...] [PRIVATE private...])
+# One folder, one layer, one static library parley_NAME. USES may name lower layers only;
+# scripts/check_layers.py checks the includes against the same table.
+function(parley_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;PRIVATE" ${ARGN})
+  add_library(parley_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(parley_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  foreach(layer ${ARG_USES})
+    target_link_libraries(parley_${name} PUBLIC parley_${layer})
+  endforeach()
+  target_link_libraries(parley_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# parley_tests(LAYER SOURCES ... [USES other layers]): one GoogleTest program per layer.
+function(parley_tests layer)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  add_executable(test_${layer} ${ARG_SOURCES})
+  target_link_libraries(test_${layer} PRIVATE parley_${layer} GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBRARIES})
+  foreach(other ${ARG_USES})
+    target_link_libraries(test_${layer} PRIVATE parley_${other})
+  endforeach()
+  target_compile_definitions(test_${layer} PRIVATE PARLEY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${layer} COMMAND test_${layer})
+  set_tests_properties(${layer} PROPERTIES LABELS unit)
+endfunction()

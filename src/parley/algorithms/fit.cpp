@@ -1,0 +1,1 @@
+#include "parley/algorithms/fit.h"

@@ -1,0 +1,45 @@
+// What a single-site trainer takes and gives back. Trainers neither print nor look at a clock:
+// they report each iteration to an observer, which may ask them to stop.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parley/glm/objective.h"
+#include "parley/linalg/matrix.h"
+
+namespace parley::algorithms {
+
+struct Problem {
+  const linalg::Matrix& features;   // n x d
+  std::span<const double> labels;   // n; real, -1/+1, or class number 0..K-1, by task
+  glm::Objective objective;
+};
+
+struct Progress {
+  int iteration = 0;
+  double objective = 0;
+  double gap = 0;  // the trainer's own certificate, as in Fit::gap; NaN when it has none
+};
+
+// Returns false to ask for an early stop (Ctrl-C); the trainer then returns its best model so far.
+using Observer = std::function<bool(const Progress&)>;
+
+enum class Stop { kConverged, kIterations, kInterrupted, kStalled };
+
+// What Fit::gap measures.
+enum class Certificate { kNone, kDualityGap, kFrankWolfeGap, kGradientNorm };
+
+struct Fit {
+  std::vector<double> weights;     // d * K, class by class
+  std::vector<double> intercepts;  // K, or empty without an intercept
+  double objective = 0;
+  double gap = 0;
+  Certificate certificate = Certificate::kNone;
+  Stop stop = Stop::kConverged;
+  int iterations = 0;
+  std::vector<double> history;  // objective after each iteration
+};
+
+}  // namespace parley::algorithms

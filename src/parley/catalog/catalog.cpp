@@ -1,0 +1,1 @@
+// Name -> algorithm, its settings and what it claims.

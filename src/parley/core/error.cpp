@@ -1,0 +1,26 @@
+#include "parley/core/error.h"
+
+#include <fmt/format.h>
+
+#include "parley/core/text.h"
+
+namespace parley {
+
+Error bad_input(const Place& place, std::string_view rule, std::string_view value) {
+  std::string message;
+  if (!place.file.empty()) {
+    message += place.file;
+    if (place.line > 0) message += fmt::format(":{}", place.line);
+    message += ": ";
+  }
+  if (!place.field.empty()) message += place.field + ": ";
+  message += rule;
+  if (!value.empty()) message += fmt::format(" (got '{}')", printable(value, 60));
+  return {Fault::kBadInput, message};
+}
+
+Error failed(std::string message) {
+  return {Fault::kFailed, std::move(message)};
+}
+
+}  // namespace parley

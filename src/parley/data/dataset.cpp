@@ -1,0 +1,1 @@
+#include "parley/data/dataset.h"
