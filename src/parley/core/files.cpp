@@ -1,0 +1,75 @@
+#include "parley/core/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace parley {
+
+namespace {
+
+Error cannot(const char* action, const std::string& path) {
+  return {Fault::kFailed, fmt::format("{}: cannot be {}: {}", path, action, std::strerror(errno))};
+}
+
+}  // namespace
+
+Result<void> write_atomically(const std::string& path, std::string_view content) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = ::mkstemp(temporary.data());
+  if (file < 0) return fail(cannot("written", path));
+  const auto give_up = [&] {
+    const Error error = cannot("written", path);
+    ::close(file);
+    ::unlink(temporary.c_str());
+    return fail(error);
+  };
+  // mkstemp makes the file for its owner alone; results get what the umask allows.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(file, 0666 & ~mask) != 0) return give_up();
+  for (std::size_t done = 0; done < content.size();) {
+    const ssize_t wrote = ::write(file, content.data() + done, content.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return give_up();
+    done += static_cast<std::size_t>(wrote);
+  }
+  if (::fsync(file) != 0) return give_up();
+  if (::close(file) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const Error error = cannot("written", path);
+    ::unlink(temporary.c_str());
+    return fail(error);
+  }
+  return {};
+}
+
+Result<std::string> read_whole(const std::string& path, std::size_t limit) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return fail(bad_input({path, 0, ""}, std::string("cannot be read: ") + std::strerror(errno)));
+  std::string content;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = ::read(file, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const std::string why = std::strerror(errno);
+      ::close(file);
+      return fail(bad_input({path, 0, ""}, "cannot be read: " + why));
+    }
+    if (got == 0) break;
+    content.append(buffer, static_cast<std::size_t>(got));
+    if (content.size() > limit) {
+      ::close(file);
+      return fail(bad_input({path, 0, ""}, fmt::format("is larger than {} bytes", limit)));
+    }
+  }
+  ::close(file);
+  return content;
+}
+
+}  // namespace parley

@@ -1,0 +1,17 @@
+// Files that are either whole or absent.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "parley/core/result.h"
+
+namespace parley {
+
+// Writes to a temporary file beside `path`, syncs it and renames it: readers see the old content or
+// the new one, never a part, and a crash leaves no half file under the name.
+Result<void> write_atomically(const std::string& path, std::string_view content);
+
+// The whole file; refuses folders and files above `limit` bytes.
+Result<std::string> read_whole(const std::string& path, std::size_t limit = std::size_t{1} << 32);
+
+}  // namespace parley

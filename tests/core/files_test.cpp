@@ -1,0 +1,40 @@
+#include "parley/core/files.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+using namespace parley;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_ = fs::temp_directory_path() / ("parley-files-" + std::to_string(::getpid()));
+};
+
+}  // namespace
+
+TEST_F(Files, RoundTripsBytes) {
+  const std::string content("a\0b\r\n", 5);
+  ASSERT_TRUE(write_atomically(folder_ / "x", content));
+  EXPECT_EQ(read_whole(folder_ / "x").value(), content);
+}
+
+TEST_F(Files, AFailedWriteLeavesNothingBehind) {
+  fs::create_directories(folder_ / "taken");  // a folder cannot be replaced by a file
+  EXPECT_FALSE(write_atomically(folder_ / "taken", "x"));
+  std::size_t entries = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++entries;
+  EXPECT_EQ(entries, 1U);
+}
+
+TEST_F(Files, RefusesFoldersMissingFilesAndTooLargeOnes) {
+  EXPECT_FALSE(read_whole(folder_));
+  EXPECT_FALSE(read_whole(folder_ / "absent"));
+  ASSERT_TRUE(write_atomically(folder_ / "x", "12345"));
+  EXPECT_FALSE(read_whole(folder_ / "x", 4));
+}
