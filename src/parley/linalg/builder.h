@@ -1,0 +1,113 @@
+// Ways to make a Matrix without ever holding its values as doubles.
+//
+// By rows (LIBSVM): each reading thread packs consecutive rows into a RowBlock; the blocks go to a
+// RowsBuilder in row order and are freed while the matrix is made of them.
+//
+//   RowBlock block;
+//   for (each line) { for (each index:value) block.push(index, value);  block.end_row(); }
+//   rows.append(std::move(block));
+//   ...
+//   Matrix a = std::move(rows).build({.cols = d, .first_column = 1});
+//
+// By columns (CSV): each reading thread packs its stretch of a column into a ColumnBlock; when all
+// stretches of a column are there they go to a ColumnsBuilder, column after column. A column of
+// category codes becomes its 0/1 columns in one call.
+//
+// Values must be finite. Zeros cost nothing and are not stored in sparse columns.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "parley/linalg/matrix.h"
+
+namespace parley::linalg {
+
+// Consecutive rows in packed form. A few megabytes per block is a good size.
+class RowBlock {
+ public:
+  // An entry of the current row; columns ascend strictly within a row (from 0, or from 1 and shifted by build).
+  void push(Index column, double value) {
+    if (value == 0.0) return;
+    columns_.push_back(column);
+    values_.push_back(value);
+    if (column < min_column_) min_column_ = column;
+    if (column > max_column_) max_column_ = column;
+  }
+  void end_row() { offsets_.push_back(columns_.size()); }
+
+  [[nodiscard]] Index rows() const { return static_cast<Index>(offsets_.size()) - 1; }
+  [[nodiscard]] std::size_t nonzeros() const { return columns_.size(); }
+  // Over the nonzero entries; max < min when there are none.
+  [[nodiscard]] Index min_column() const { return min_column_; }
+  [[nodiscard]] Index max_column() const { return max_column_; }
+  [[nodiscard]] std::size_t bytes() const { return columns_.size() * 12 + offsets_.size() * 8; }
+
+ private:
+  friend class RowsBuilder;
+  std::vector<std::size_t> offsets_{0};
+  std::vector<Index> columns_;
+  std::vector<double> values_;
+  Index min_column_ = INT32_MAX;
+  Index max_column_ = -1;
+};
+
+class RowsBuilder {
+ public:
+  struct Shape {
+    Index cols = 0;
+    Index first_column = 0;  // the column number that becomes column 0
+  };
+
+  void append(RowBlock block);  // blocks arrive in row order
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] Index min_column() const { return min_column_; }
+  [[nodiscard]] Index max_column() const { return max_column_; }
+  // Every column number lies in [first_column, first_column + cols).
+  [[nodiscard]] Matrix build(Shape shape) &&;
+
+ private:
+  std::vector<RowBlock> blocks_;
+  Index rows_ = 0;
+  Index min_column_ = INT32_MAX;
+  Index max_column_ = -1;
+};
+
+// A stretch of one column in packed form.
+class ColumnBlock {
+ public:
+  void push(double value) { values_.push_back(value); }  // the next row's value, zeros too
+  [[nodiscard]] Index rows() const { return static_cast<Index>(values_.size()); }
+  [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(double); }
+
+ private:
+  friend class ColumnsBuilder;
+  std::vector<double> values_;
+};
+
+class ColumnsBuilder {
+ public:
+  explicit ColumnsBuilder(Index rows) : rows_(rows) {}
+
+  // The next column, whose stretches have `rows` values together.
+  void append(std::vector<ColumnBlock> stretches);
+  void append_dense(std::span<const double> values);
+  // The next column: ones at the given ascending rows, zero elsewhere.
+  void append_binary(std::span<const Index> ones);
+  // The next `levels` columns: column v has a one where codes[i] == v; a negative code has none.
+  void append_categories(std::span<const Index> codes, Index levels);
+
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] Index cols() const { return static_cast<Index>(columns_.size()); }
+  [[nodiscard]] Matrix build() &&;
+
+ private:
+  struct Column {
+    std::vector<Index> rows;
+    std::vector<double> values;
+  };
+  Index rows_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace parley::linalg
