@@ -183,6 +183,25 @@ void Matrix::multiply_transposed(std::span<const double> r, std::span<double> ou
   for (Index j = 0; j < cols(); ++j) out[static_cast<std::size_t>(j)] = column_dot(j, r);
 }
 
+void Matrix::multiply(std::span<const double> weights, int classes, std::span<double> margins) const {
+  const auto count = static_cast<std::size_t>(classes);
+  const auto d = static_cast<std::size_t>(cols());
+  for (Index i = 0; i < rows(); ++i)
+    for (std::size_t k = 0; k < count; ++k)
+      margins[static_cast<std::size_t>(i) * count + k] = row_dot(i, weights.subspan(k * d, d));
+}
+
+void Matrix::multiply_transposed(std::span<const double> margins, int classes, std::span<double> weights) const {
+  const auto count = static_cast<std::size_t>(classes);
+  const auto d = static_cast<std::size_t>(cols());
+  std::fill(weights.begin(), weights.end(), 0.0);
+  for (Index j = 0; j < cols(); ++j)
+    for_each_in_column(j, [&](Index i, double v) {
+      for (std::size_t k = 0; k < count; ++k)
+        weights[k * d + static_cast<std::size_t>(j)] += v * margins[static_cast<std::size_t>(i) * count + k];
+    });
+}
+
 double Matrix::column_dot(Index j, std::span<const double> r) const {
   double sum = 0;
   for_each_in_column(j, [&](Index i, double v) { sum += v * r[static_cast<std::size_t>(i)]; });
@@ -213,6 +232,18 @@ double Matrix::row_squared_norm(Index i) const {
   double sum = 0;
   for_each_in_row(i, [&](Index, double v) { sum += v * v; });
   return sum;
+}
+
+std::vector<double> Matrix::column_squared_norms() const {
+  std::vector<double> norms(static_cast<std::size_t>(cols()));
+  for (Index j = 0; j < cols(); ++j) norms[static_cast<std::size_t>(j)] = column_squared_norm(j);
+  return norms;
+}
+
+std::vector<double> Matrix::row_squared_norms() const {
+  std::vector<double> norms(static_cast<std::size_t>(rows()));
+  for (Index i = 0; i < rows(); ++i) norms[static_cast<std::size_t>(i)] = row_squared_norm(i);
+  return norms;
 }
 
 Matrix Matrix::select_rows(std::span<const Index> chosen) const {

@@ -60,12 +60,18 @@ class Matrix {
 
   void multiply(std::span<const double> w, std::span<double> out) const;             // out = A w
   void multiply_transposed(std::span<const double> r, std::span<double> out) const;  // out = A'r
+  // K right-hand sides at once. Weights are stored class by class, W[k*d + j]; margins and their
+  // derivatives row by row, M[i*K + k], so that the K margins of a record are neighbours.
+  void multiply(std::span<const double> weights, int classes, std::span<double> margins) const;
+  void multiply_transposed(std::span<const double> margins, int classes, std::span<double> weights) const;
   [[nodiscard]] double column_dot(Index j, std::span<const double> r) const;          // <a_j, r>
   void column_axpy(Index j, double a, std::span<double> r) const;                     // r += a a_j
   [[nodiscard]] double row_dot(Index i, std::span<const double> w) const;             // <x_i, w>
   void row_axpy(Index i, double a, std::span<double> w) const;                        // w += a x_i
   [[nodiscard]] double column_squared_norm(Index j) const;
   [[nodiscard]] double row_squared_norm(Index i) const;
+  [[nodiscard]] std::vector<double> column_squared_norms() const;
+  [[nodiscard]] std::vector<double> row_squared_norms() const;
 
   // f(row, value) / f(column, value) over the stored entries, scale included.
   template <class F>
