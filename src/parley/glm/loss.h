@@ -1,26 +1,43 @@
 // Losses phi(m, y) of a margin m = <x, w> + b and a label y.
 //
-//   squared         1/2 (m - y)^2               y real
-//   logistic        log(1 + exp(-y m))          y in {-1, +1}
-//   squared hinge   max(0, 1 - y m)^2           y in {-1, +1}
-//   softmax         -log softmax(m)_y           y in {0, ..., K-1}, m in R^K
+//                   phi(m, y)                y               convex conjugate phi*(u, y) = sup_m u m - phi(m,
+//                   y)
+//   squared         1/2 (m - y)^2            real            u^2/2 + u y
+//   logistic        log(1 + exp(-y m))       -1, +1          a log a + (1-a) log(1-a)   a = -u y in [0, 1]
+//   squared hinge   max(0, 1 - y m)^2        -1, +1          a^2/4 - a                  a = -u y >= 0
+//   softmax         -log softmax(m)_y        0, ..., K-1     softmax.h
+//
+// The conjugate is +infinity outside the stated domain; Fenchel-Young gives phi(m) + phi*(u) >= u m
+// with equality at u = phi'(m). The proximal point is prox(step, v) = argmin_m step phi(m, y) + 1/2 (m -
+// v)^2.
 //
 // Each scalar loss is a type with static members, so that a kernel written for "any loss" is
-// compiled once per loss and vectorises.
+// compiled once per loss and vectorises. All members are safe at margins of +-1e6 and beyond.
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace parley::glm {
 
 enum class Task { kLinear, kLogistic, kSquaredHinge, kSoftmax };
 
+// x log x, continued by its limit 0 at x = 0.
+inline double x_log_x(double x) {
+  return x > 0 ? x * std::log(x) : 0.0;
+}
+
 struct Squared {
   static double value(double m, double y) { return 0.5 * (m - y) * (m - y); }
   static double derivative(double m, double y) { return m - y; }
   static double second(double, double) { return 1.0; }
   static constexpr double kCurvature = 1.0;  // sup of the second derivative
+
+  static double prox(double step, double v, double y) { return v + (y - v) * (step / (1.0 + step)); }
+  static double conjugate(double u, double y) { return u * (0.5 * u + y); }
+  static bool in_conjugate_domain(double, double) { return true; }
+  static double nearest_in_conjugate_domain(double u, double) { return u; }
 };
 
 struct Logistic {
@@ -39,6 +56,15 @@ struct Logistic {
     return e / ((1.0 + e) * (1.0 + e));
   }
   static constexpr double kCurvature = 0.25;
+
+  static double prox(double step, double v, double y);
+  static double conjugate(double u, double y) {
+    const double a = -u * y;
+    if (!in_conjugate_domain(u, y)) return std::numeric_limits<double>::infinity();
+    return x_log_x(a) + (a < 1 ? (1.0 - a) * std::log1p(-a) : 0.0);
+  }
+  static bool in_conjugate_domain(double u, double y) { return -u * y >= 0 && -u * y <= 1; }
+  static double nearest_in_conjugate_domain(double u, double y) { return -y * std::clamp(-u * y, 0.0, 1.0); }
 };
 
 struct SquaredHinge {
@@ -49,18 +75,34 @@ struct SquaredHinge {
   static double derivative(double m, double y) { return -2.0 * y * std::max(0.0, 1.0 - y * m); }
   static double second(double m, double y) { return y * m < 1.0 ? 2.0 : 0.0; }
   static constexpr double kCurvature = 2.0;
+
+  static double prox(double step, double v, double y) {
+    return v + y * std::max(0.0, 1.0 - y * v) * (2.0 * step / (1.0 + 2.0 * step));
+  }
+  static double conjugate(double u, double y) {
+    const double a = -u * y;
+    return a >= 0 ? a * (0.25 * a - 1.0) : std::numeric_limits<double>::infinity();
+  }
+  static bool in_conjugate_domain(double u, double y) { return -u * y >= 0; }
+  static double nearest_in_conjugate_domain(double u, double y) { return -y * std::max(0.0, -u * y); }
 };
 
 // Calls f with the scalar loss of the task: with_loss(task, [&](auto loss) { loss.value(m, y); }).
 template <class F>
 decltype(auto) with_loss(Task task, F&& f) {
   switch (task) {
-    case Task::kLogistic: return f(Logistic{});
-    case Task::kSquaredHinge: return f(SquaredHinge{});
-    default: return f(Squared{});
+    case Task::kLogistic:
+      return f(Logistic{});
+    case Task::kSquaredHinge:
+      return f(SquaredHinge{});
+    default:
+      return f(Squared{});
   }
 }
 
 std::string_view name(Task task);  // "linear", "logistic", "squared-hinge", "softmax"
+
+// Largest curvature of the loss in its margin(s): of the second derivative, or of the Hessian's norm.
+double curvature_bound(Task task);
 
 }  // namespace parley::glm

@@ -4,11 +4,16 @@
 //   subject to             ||W||_1 <= l1_radius                 (when given)
 //                          at most `sparsity` nonzeros, per class (when given)
 //
-// W is d x K (K = 1 but for softmax), stored class by class: W[k*d + j].
+// W is d x K (K = 1 but for softmax), stored class by class: W[k*d + j]. Margins likewise: m[k*n + i].
 #pragma once
 #include <optional>
+#include <span>
 
 #include "parley/glm/loss.h"
+
+namespace parley::linalg {
+class Matrix;
+}
 
 namespace parley::glm {
 
@@ -27,5 +32,25 @@ struct Objective {
   std::optional<int> sparsity;
   Intercept intercept = Intercept::kNone;
 };
+
+// m = X W + b: margins[k*n + i] for K = weights.size() / d classes; `intercepts` holds K numbers or none.
+void compute_margins(const linalg::Matrix& features, std::span<const double> weights,
+                     std::span<const double> intercepts, std::span<double> margins);
+
+// l1 ||W||_1 + l2/2 ||W||^2; the intercepts count only when they are penalised.
+double penalty_value(const Objective& objective, std::span<const double> weights,
+                     std::span<const double> intercepts);
+
+// Mean loss plus penalty, at margins the caller keeps. Constraints add nothing: see `feasible`.
+double evaluate(const Objective& objective, std::span<const double> margins, std::span<const double> labels,
+                std::span<const double> weights, std::span<const double> intercepts = {});
+
+// The same from the features: one pass over the matrix per class.
+double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels,
+                std::span<const double> weights, std::span<const double> intercepts = {});
+
+// Whether the constraints hold, up to `slack` in the norm. A penalised intercept counts like a weight.
+bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts,
+              double slack = 1e-9);
 
 }  // namespace parley::glm
