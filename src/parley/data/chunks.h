@@ -1,0 +1,130 @@
+// A file as a sequence of chunks of whole records, parsed by several threads, in one pass.
+//
+// Reading and unpacking happen under a lock in whichever thread wants the next chunk; parsing happens
+// outside it. The record borders depend on the content alone and parsed chunks are handed back in
+// file order, so the number of threads changes nothing, the first error included.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/core/threads.h"
+#include "parley/data/decompress.h"
+
+namespace parley::data {
+
+// Length of the longest prefix of `text` that consists of whole records; 0 when none is whole.
+// `text` begins at a record.
+using RecordCut = std::function<std::size_t(std::string_view text)>;
+
+// Up to and including the last line feed.
+std::size_t cut_at_line(std::string_view text);
+
+class ChunkReader {
+ public:
+  explicit ChunkReader(std::unique_ptr<ByteSource> source);
+
+  // Makes at least `wanted` bytes of the beginning visible, less when the file is shorter. Valid until
+  // the next call; only before the first next().
+  Result<std::string_view> peek(std::size_t wanted);
+  // Leaves out the first bytes of what peek shows.
+  void skip(std::size_t count);
+
+  // The next records, about `size` bytes of them, into `out`; empty at the end of the file. The last
+  // record need not end in a line feed.
+  Result<void> next(std::string& out, const RecordCut& cut, std::size_t size);
+
+  // Nothing of the file is left to read beyond what peek shows: it is one chunk.
+  [[nodiscard]] bool all_read() const { return ended_; }
+
+  // A good size of chunks: enough of them to share between threads, small enough for the caches.
+  [[nodiscard]] std::size_t chunk_size() const;
+
+ private:
+  Result<void> fill(std::string& buffer, std::size_t wanted);  // to `wanted` bytes or the end
+
+  std::unique_ptr<ByteSource> source_;
+  std::string carry_;  // read but not handed out yet
+  bool ended_ = false;
+};
+
+// A mistake in a chunk, at a line counted from the chunk's first (0).
+struct ChunkError {
+  std::size_t line = 0;
+  std::string field;
+  std::string rule;
+  std::string value;
+};
+
+// What a parser of chunks leaves: whatever it derives from this.
+struct ParsedChunk {
+  std::size_t lines = 0;  // in the whole chunk; up to the error when there is one
+  std::unique_ptr<ChunkError> error;
+};
+
+struct ChunkedFile {
+  std::string name;
+  std::size_t first_line = 1;  // line number of the first record
+};
+
+// parse(text) for every chunk of the file; Parsed derives from ParsedChunk. The result is in file
+// order; the error is the first one of the file.
+template <class Parsed, class Parse>
+Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut,
+                                         const Parse& parse) {
+  std::mutex lock;
+  std::vector<std::unique_ptr<Parsed>> parsed;
+  std::unique_ptr<Error> source_error;
+  bool stop = false;
+  const std::size_t size = reader.chunk_size();
+  const auto work = [&] {
+    std::string text;
+    while (true) {
+      Parsed* slot = nullptr;
+      {
+        const std::lock_guard guard(lock);
+        if (stop) return;
+        auto more = reader.next(text, cut, size);
+        if (!more) source_error = std::make_unique<Error>(std::move(more).error());
+        if (!more || text.empty()) {
+          stop = true;
+          return;
+        }
+        parsed.push_back(std::make_unique<Parsed>());
+        slot = parsed.back().get();
+      }
+      parse(std::string_view(text), *slot);
+      if (slot->error != nullptr) {
+        const std::lock_guard guard(lock);
+        stop = true;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  if (!reader.all_read())
+    for (int t = 1; t < thread_count(); ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+
+  std::size_t line = file.first_line;
+  for (const auto& chunk : parsed) {
+    if (chunk->error != nullptr)
+      return fail(bad_input({file.name, line + chunk->error->line, chunk->error->field}, chunk->error->rule,
+                            chunk->error->value));
+    line += chunk->lines;
+  }
+  if (source_error != nullptr) return fail(std::move(*source_error));
+  std::vector<Parsed> ordered;
+  ordered.reserve(parsed.size());
+  for (auto& chunk : parsed) ordered.push_back(std::move(*chunk));
+  return ordered;
+}
+
+}  // namespace parley::data

@@ -1,0 +1,173 @@
+#include "parley/data/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <optional>
+#include <span>
+
+#include "parley/core/text.h"
+#include "parley/data/number.h"
+
+namespace parley::data {
+
+namespace {
+
+// More classes than this are a sign of real labels.
+constexpr std::size_t kMostClasses = 10000;
+
+std::optional<double> as_number(std::string_view text) {
+  const ParsedNumber parsed = parse_number(text.data(), text.data() + text.size());
+  if (parsed.error != NumberError::kNone || parsed.end != text.data() + text.size()) return std::nullopt;
+  return parsed.value;
+}
+
+std::string shown(std::span<const std::string> names) {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k)
+    text += (k == 0 ? "" : ", ") + printable(names[k], 40);
+  return names.size() > kShown ? text + ", ..." : text;
+}
+
+// Positions of the names in class order.
+std::vector<std::size_t> class_order(const std::vector<std::string>& names) {
+  std::vector<std::optional<double>> numbers;
+  for (const auto& name : names) numbers.push_back(as_number(name));
+  const bool numeric = std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return n.has_value(); });
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return numeric ? *numbers[a] < *numbers[b] : names[a] < names[b];
+  });
+  return order;
+}
+
+// Numbers become positions in a list of their distinct values.
+Result<RawLabels> named(std::vector<double> values, const Place& place) {
+  std::vector<double> distinct;
+  for (const double v : values) {
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), v);
+    if (at != distinct.end() && *at == v) continue;
+    distinct.insert(at, v);
+    if (distinct.size() > kMostClasses)
+      return fail(bad_input(place, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"",
+                                               kMostClasses)));
+  }
+  RawLabels raw;
+  for (const double v : distinct) raw.names.push_back(class_name(v));
+  for (double& v : values)
+    v = static_cast<double>(std::lower_bound(distinct.begin(), distinct.end(), v) - distinct.begin());
+  raw.values = std::move(values);
+  return raw;
+}
+
+struct Assigned {
+  std::vector<double> of_name;
+  std::vector<std::string> classes;
+  std::vector<std::string> notes;
+};
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Which number each class gets; `names` are in class order.
+Result<Assigned> assign_fixed(const std::vector<std::string>& names, const LabelRules& rules) {
+  Assigned result{{}, rules.classes, {}};
+  std::vector<std::string> positive;
+  for (const auto& name : rules.positive) positive.push_back(class_name(name));
+  const bool one_against_rest = rules.kind == LabelKind::kBinary && !positive.empty();
+  for (const auto& name : names) {
+    const auto at = std::find(rules.classes.begin(), rules.classes.end(), name) - rules.classes.begin();
+    const bool known = at < static_cast<std::ptrdiff_t>(rules.classes.size());
+    if (!known && !one_against_rest)
+      return fail(bad_input(rules.place, fmt::format("a class the training data do not have{}",
+                                                     suggestion(name, rules.classes)), name));
+    if (rules.kind == LabelKind::kClasses)
+      result.of_name.push_back(static_cast<double>(at));
+    else if (one_against_rest)
+      result.of_name.push_back(contains(positive, name) ? 1.0 : -1.0);
+    else
+      result.of_name.push_back(at == 1 ? 1.0 : -1.0);
+  }
+  return result;
+}
+
+Result<Assigned> assign_binary(const std::vector<std::string>& names, const LabelRules& rules) {
+  Assigned result;
+  if (rules.positive.empty()) {
+    if (names.size() != 2)
+      return fail(bad_input(rules.place, fmt::format("a binary task has two classes, these labels have {} ({}); name the "
+                                                     "positive class, or use task = \"softmax\"",
+                                                     names.size(), shown(names))));
+    result.of_name = {-1.0, 1.0};
+    result.classes = names;
+    return result;
+  }
+  std::vector<std::string> positive;
+  for (const auto& name : rules.positive) {
+    positive.push_back(class_name(name));
+    if (!contains(names, positive.back()))
+      return fail(bad_input(rules.place, fmt::format("no row has the positive class{}", suggestion(positive.back(), names)),
+                            name));
+  }
+  std::vector<std::string> rest;
+  for (const auto& name : names) {
+    const bool is_positive = contains(positive, name);
+    result.of_name.push_back(is_positive ? 1.0 : -1.0);
+    if (!is_positive) rest.push_back(name);
+  }
+  if (rest.empty()) return fail(bad_input(rules.place, "every class is named positive", shown(positive)));
+  result.classes = {rest.size() == 1 ? rest[0] : fmt::format("not {}", fmt::join(positive, ", ")),
+                    fmt::format("{}", fmt::join(positive, ", "))};
+  if (rest.size() > 1)
+    result.notes.push_back(fmt::format("labels: {} is +1, the other {} classes are -1", result.classes[1], rest.size()));
+  return result;
+}
+
+}  // namespace
+
+std::string class_name(double label) { return label == 0 ? "0" : fmt::format("{}", label); }
+
+std::string class_name(std::string_view label) {
+  const auto number = as_number(label);
+  return number ? class_name(*number) : std::string(label);
+}
+
+Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& rules) {
+  LabelsAndNotes result;
+  if (rules.kind == LabelKind::kReal) {
+    assert(raw.names.empty());
+    result.labels.values = std::move(raw.values);
+    return result;
+  }
+  if (raw.names.empty()) {
+    PARLEY_TRY(raw, named(std::move(raw.values), rules.place));
+  }
+  const std::vector<std::size_t> order = class_order(raw.names);
+  std::vector<std::string> names;
+  names.reserve(order.size());
+  for (const std::size_t at : order) names.push_back(raw.names[at]);
+  Assigned assigned;
+  if (!rules.classes.empty()) {
+    PARLEY_TRY(assigned, assign_fixed(names, rules));
+  } else if (names.size() == 1) {
+    return fail(bad_input(rules.place, "one class only: there is nothing to tell apart", names[0]));
+  } else if (rules.kind == LabelKind::kBinary) {
+    PARLEY_TRY(assigned, assign_binary(names, rules));
+  } else {
+    assigned.classes = names;
+    for (std::size_t k = 0; k < names.size(); ++k) assigned.of_name.push_back(static_cast<double>(k));
+  }
+  std::vector<double> value_of(raw.names.size());
+  for (std::size_t k = 0; k < order.size(); ++k) value_of[order[k]] = assigned.of_name[k];
+  for (double& v : raw.values) v = value_of[static_cast<std::size_t>(v)];
+  result.labels = {std::move(raw.values), std::move(assigned.classes)};
+  result.notes = std::move(assigned.notes);
+  return result;
+}
+
+}  // namespace parley::data

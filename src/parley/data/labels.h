@@ -1,0 +1,39 @@
+// Raw labels of a file to what losses want: numbers, -1/+1, or class numbers.
+//
+// Classes are told apart by value: 1, +1 and 1.0 are one class, called "1". Numeric classes sort by
+// number, others by name; of two, the later is +1 unless the positive class is named.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/data/dataset.h"
+#include "parley/data/load.h"
+
+namespace parley::data {
+
+// "+1" and "1.0" -> "1"; text that is no number stays as it is.
+std::string class_name(std::string_view label);
+std::string class_name(double label);
+
+struct RawLabels {
+  std::vector<double> values;      // numbers; or positions in `names`
+  std::vector<std::string> names;  // of distinct classes, any order; empty when values are numbers
+};
+
+struct LabelRules {
+  LabelKind kind = LabelKind::kBinary;
+  std::vector<std::string> positive;
+  std::vector<std::string> classes;
+  Place place;  // file and label column, for errors
+};
+
+struct LabelsAndNotes {
+  Labels labels;
+  std::vector<std::string> notes;
+};
+
+Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& rules);
+
+}  // namespace parley::data

@@ -1,0 +1,442 @@
+#include "parley/data/libsvm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "parley/core/text.h"
+#include "parley/data/labels.h"
+#include "parley/data/number.h"
+#include "parley/linalg/builder.h"
+
+namespace parley::data {
+
+namespace {
+
+using linalg::Index;
+
+constexpr std::int64_t kLargestIndex = std::numeric_limits<Index>::max() - 1;  // 2^31 - 2
+
+// Beyond both limits only the columns that occur are kept: an empty column costs memory too.
+constexpr std::int64_t kManyColumns = std::int64_t{1} << 20;
+constexpr std::int64_t kColumnsPerEntry = 16;
+// A number of features that somebody asked for may be larger.
+constexpr std::int64_t kManyAskedColumns = std::int64_t{1} << 24;
+
+struct LineRules {
+  bool labelled = true;
+  std::int64_t smallest = 0;  // index
+  std::int64_t largest = kLargestIndex;
+  std::string largest_rule;
+  double bound = kUnbounded;
+  OutOfBounds out_of_bounds = OutOfBounds::kClip;
+};
+
+struct LibsvmChunk : ParsedChunk {
+  linalg::RowBlock rows;
+  std::vector<double> labels;
+  Index smallest = std::numeric_limits<Index>::max();  // index that occurs, with a zero value too
+  Index largest = -1;
+  std::size_t largest_line = 0;
+  std::size_t clipped = 0;
+  std::size_t qids = 0;
+  std::size_t left_out = 0;         // entries of columns that are not wanted
+  std::vector<Index> indices;       // of a pass that only collects them
+};
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Parses the lines of a chunk; keep(chunk, index, value) takes the entries.
+template <class Keep>
+class LineParser {
+ public:
+  LineParser(std::string_view text, const LineRules& rules, const Keep& keep, LibsvmChunk& out)
+      : p_(text.data()), end_(text.data() + text.size()), rules_(rules), keep_(keep), out_(out) {}
+
+  void parse() {
+    while (p_ != end_) {
+      if (!parse_line()) return;
+      ++out_.lines;
+    }
+  }
+
+ private:
+  bool at_line_end() const { return p_ == end_ || *p_ == '\n'; }
+  void skip_blanks() {
+    while (p_ != end_ && blank(*p_)) ++p_;
+  }
+  void finish_line() {
+    const void* line_feed = p_ == end_ ? nullptr : std::memchr(p_, '\n', static_cast<std::size_t>(end_ - p_));
+    p_ = line_feed == nullptr ? end_ : static_cast<const char*>(line_feed) + 1;
+  }
+
+  std::string_view token(const char* begin) const {
+    const char* stop = begin;
+    while (stop != end_ && !blank(*stop) && *stop != '\n' && stop - begin < 100) ++stop;
+    return {begin, static_cast<std::size_t>(stop - begin)};
+  }
+
+  bool reject(std::string field, std::string rule, std::string_view value) {
+    out_.error = std::make_unique<ChunkError>(ChunkError{out_.lines, std::move(field), std::move(rule), std::string(value)});
+    return false;
+  }
+
+  bool parse_line() {
+    skip_blanks();
+    if (at_line_end() || *p_ == '#') {
+      finish_line();
+      return true;
+    }
+    if (rules_.labelled && !parse_label()) return false;
+    std::int64_t previous = -1;
+    while (true) {
+      skip_blanks();
+      if (at_line_end()) break;
+      if (*p_ == '#') break;
+      if (!parse_entry(previous)) return false;
+    }
+    finish_line();
+    out_.rows.end_row();
+    return true;
+  }
+
+  bool parse_label() {
+    const char* const begin = p_;
+    const ParsedNumber label = parse_number(p_, end_);
+    p_ = label.end;
+    if (label.error == NumberError::kNotFinite) return reject("label", "is too large for a number", token(begin));
+    if (label.error == NumberError::kNotANumber || !(at_line_end() || blank(*p_) || *p_ == '#')) {
+      if (token(begin).find(':') != std::string_view::npos)
+        return reject("label", "label missing: the line begins with index:value", token(begin));
+      if (token(begin).find(',') != std::string_view::npos)
+        return reject("label", "must be one number: several labels for a record are not supported", token(begin));
+      return reject("label", "must be a finite number", token(begin));
+    }
+    out_.labels.push_back(label.value);
+    return true;
+  }
+
+  bool parse_entry(std::int64_t& previous) {
+    const char* const begin = p_;
+    std::int64_t index = 0;
+    while (p_ != end_ && detail::is_digit(*p_)) {
+      index = index * 10 + (*p_++ - '0');
+      if (index > (std::int64_t{1} << 40)) index = std::int64_t{1} << 40;
+    }
+    if (p_ == begin || p_ == end_ || *p_ != ':') [[unlikely]]
+      return parse_qid(begin);
+    if (index < rules_.smallest || index > rules_.largest) [[unlikely]]
+      return reject_index(index, token(begin));
+    if (index <= previous) [[unlikely]]
+      return reject("index", index == previous ? "occurs twice in a line" : "indices must ascend within a line", token(begin));
+    previous = index;
+    ++p_;
+    double value = 1;
+    // Most values of binary data: one character.
+    if (end_ - p_ >= 2 && *p_ == '1' && (p_[1] == ' ' || p_[1] == '\n')) {
+      ++p_;
+    } else {
+      const ParsedNumber parsed = parse_number(p_, end_);
+      if (parsed.error != NumberError::kNone) [[unlikely]] {
+        return reject(fmt::format("index {}", index),
+                      parsed.error == NumberError::kNotFinite ? "is too large for a number" : "must be a finite number",
+                      token(p_));
+      }
+      const char* const value_begin = std::exchange(p_, parsed.end);
+      if (!(at_line_end() || blank(*p_) || *p_ == '#')) [[unlikely]]
+        return reject(fmt::format("index {}", index), "must be a finite number", token(value_begin));
+      value = parsed.value;
+    }
+    const auto narrow = static_cast<Index>(index);
+    out_.smallest = std::min(out_.smallest, narrow);
+    if (narrow > out_.largest) {
+      out_.largest = narrow;
+      out_.largest_line = out_.lines;
+    }
+    if (std::abs(value) > rules_.bound) [[unlikely]] {
+      if (rules_.out_of_bounds == OutOfBounds::kRefuse)
+        return reject(fmt::format("index {}", index), fmt::format("must lie within the bound {}", rules_.bound),
+                      fmt::format("{}", value));
+      value = std::copysign(rules_.bound, value);
+      ++out_.clipped;
+    }
+    keep_(out_, narrow, value);
+    return true;
+  }
+
+  bool parse_qid(const char* begin) {
+    const std::string_view text = token(begin);
+    if (text.substr(0, 4) == "qid:") {
+      ++out_.qids;
+      p_ = begin + text.size();
+      while (!at_line_end() && !blank(*p_)) ++p_;
+      return true;
+    }
+    if (text[0] == '-' && text.size() > 1 && detail::is_digit(text[1])) return reject("index", "must not be negative", text);
+    return reject("index", "must read index:value", text);
+  }
+
+  bool reject_index(std::int64_t index, std::string_view text) {
+    if (index < rules_.smallest) return reject("index", fmt::format("indices begin at {}", rules_.smallest), text);
+    if (index > kLargestIndex) return reject("index", fmt::format("must be at most {}", kLargestIndex), text);
+    return reject("index", rules_.largest_rule, text);
+  }
+
+  const char* p_;
+  const char* end_;
+  const LineRules& rules_;
+  const Keep& keep_;
+  LibsvmChunk& out_;
+};
+
+template <class Keep>
+Result<std::vector<LibsvmChunk>> parse_file(ChunkReader& reader, const std::string& file_name, const LineRules& rules,
+                                            const Keep& keep) {
+  return parse_chunks<LibsvmChunk>(reader, {file_name, 1}, cut_at_line, [&](std::string_view text, LibsvmChunk& out) {
+    LineParser<Keep>(text, rules, keep, out).parse();
+  });
+}
+
+// First line that is a record; empty when there is none in `text`.
+std::string_view first_record(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t content = line.find_first_not_of(" \t\r");
+    if (content != std::string_view::npos && line[content] != '#') return line.substr(content);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return {};
+}
+
+Result<ChunkReader> open_chunks(const OpenBytes& open) {
+  PARLEY_TRY(auto bytes, open());
+  ChunkReader reader(std::move(bytes));
+  PARLEY_TRY(const std::string_view start, reader.peek(std::size_t{1} << 16));
+  if (start.substr(0, 3) == "\xef\xbb\xbf") reader.skip(3);
+  return reader;
+}
+
+struct Totals {
+  std::size_t rows = 0;
+  std::size_t nonzeros = 0;
+  std::size_t clipped = 0;
+  std::size_t qids = 0;
+  std::size_t left_out = 0;
+  Index smallest = std::numeric_limits<Index>::max();
+  Index largest = -1;
+  std::size_t largest_line = 0;
+};
+
+Totals totals_of(const std::vector<LibsvmChunk>& chunks) {
+  Totals all;
+  std::size_t line = 1;
+  for (const auto& chunk : chunks) {
+    all.rows += static_cast<std::size_t>(chunk.rows.rows());
+    all.nonzeros += chunk.rows.nonzeros();
+    all.clipped += chunk.clipped;
+    all.qids += chunk.qids;
+    all.left_out += chunk.left_out;
+    all.smallest = std::min(all.smallest, chunk.smallest);
+    if (chunk.largest > all.largest) {
+      all.largest = chunk.largest;
+      all.largest_line = line + chunk.largest_line;
+    }
+    line += chunk.lines;
+  }
+  return all;
+}
+
+struct Plan {
+  LineRules rules;
+  std::optional<int> features;
+  std::optional<int> first_index;
+  std::optional<double> bound;
+};
+
+Plan plan_of(const LoadOptions& options) {
+  Plan plan;
+  const Schema schema = options.schema.value_or(Schema());
+  plan.features = options.features ? options.features : schema.features;
+  plan.first_index = options.first_index ? options.first_index : schema.first_index;
+  plan.bound = schema.bound ? schema.bound : options.bound;
+  plan.rules.out_of_bounds = schema.out_of_bounds;
+  if (plan.bound) plan.rules.bound = *plan.bound;
+  if (options.columns) return plan;
+  plan.rules.smallest = plan.first_index.value_or(0);
+  if (plan.features) {
+    // Without a stated first index d itself may be one; index 0 then rules it out afterwards.
+    plan.rules.largest = std::min<std::int64_t>(kLargestIndex, *plan.features - 1 + plan.first_index.value_or(1));
+    plan.rules.largest_rule = fmt::format("must be at most {}: the data have {} features", plan.rules.largest, *plan.features);
+  }
+  return plan;
+}
+
+// The columns that occur anywhere, ascending.
+std::vector<Index> occurring(std::vector<LibsvmChunk>& chunks) {
+  std::vector<Index> all;
+  for (auto& chunk : chunks) {
+    std::sort(chunk.indices.begin(), chunk.indices.end());
+    chunk.indices.erase(std::unique(chunk.indices.begin(), chunk.indices.end()), chunk.indices.end());
+    const auto middle = static_cast<std::ptrdiff_t>(all.size());
+    all.insert(all.end(), chunk.indices.begin(), chunk.indices.end());
+    std::inplace_merge(all.begin(), all.begin() + middle, all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    chunk.indices = {};
+  }
+  return all;
+}
+
+// Entries of the given columns alone.
+Result<std::vector<LibsvmChunk>> parse_columns(ChunkReader& reader, const std::string& file_name, const LineRules& rules,
+                                               const ColumnNames& columns) {
+  return parse_file(reader, file_name, rules, [&columns](LibsvmChunk& out, Index index, double value) {
+    if (const auto column = columns.find_number(index))
+      out.rows.push(*column, value);
+    else
+      ++out.left_out;
+  });
+}
+
+constexpr auto kKeepEntry = [](LibsvmChunk& out, Index index, double value) { out.rows.push(index, value); };
+
+void note_sparse_columns(Dataset& data) {
+  std::size_t empty = 0;
+  for (Index j = 0; j < data.features.cols(); ++j)
+    if (const auto column = data.features.column(j); column.rows != nullptr && column.count == 0) ++empty;
+  if (empty > 0)
+    data.notes.push_back(fmt::format("{} of {} columns are zero in every row", with_commas(static_cast<long long>(empty)),
+                                     with_commas(data.features.cols())));
+}
+
+}  // namespace
+
+bool looks_like_libsvm(std::string_view line) {
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  const auto skip = [&] {
+    while (p != end && blank(*p)) ++p;
+  };
+  const auto pair = [&] {
+    if (end - p > 4 && std::string_view(p, 4) == "qid:") return true;
+    const char* q = p;
+    while (q != end && detail::is_digit(*q)) ++q;
+    return q != p && q != end && *q == ':';
+  };
+  skip();
+  if (pair()) return true;
+  const ParsedNumber label = parse_number(p, end);
+  if (label.error != NumberError::kNone) return false;
+  p = label.end;
+  if (p != end && !blank(*p)) return false;
+  skip();
+  return p != end && pair();
+}
+
+Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {
+  Plan plan = plan_of(options);
+  PARLEY_TRY(ChunkReader reader, open_chunks(open));
+  PARLEY_TRY(const std::string_view start, reader.peek(0));
+  const std::string_view record = first_record(start);
+  if (options.label_use != LabelUse::kRequired) {
+    const std::string_view word = record.substr(0, record.find_first_of(" \t\r"));
+    plan.rules.labelled = word.find(':') == std::string_view::npos;
+  }
+
+  ColumnNames columns = options.columns.value_or(ColumnNames());
+  std::vector<LibsvmChunk> chunks;
+  if (options.columns) {
+    if (!columns.is_numbered() && !columns.empty())
+      return fail(bad_input({file_name, 0, ""}, "is LIBSVM, whose columns have numbers; columns with names are wanted",
+                            columns[0]));
+    PARLEY_TRY(chunks, parse_columns(reader, file_name, plan.rules, columns));
+  } else {
+    PARLEY_TRY(chunks, parse_file(reader, file_name, plan.rules, kKeepEntry));
+  }
+  Totals totals = totals_of(chunks);
+  if (totals.rows == 0) return fail(bad_input({file_name, 0, ""}, "is empty: it has no records"));
+  if (totals.rows > static_cast<std::size_t>(std::numeric_limits<Index>::max()))
+    return fail(bad_input({file_name, 0, ""}, "has more than 2^31 - 1 records"));
+
+  Dataset data;
+  Index first_column = 0;
+  if (!options.columns) {
+    const int first = plan.first_index.value_or(totals.smallest == 0 ? 0 : 1);
+    if (first == 0 && !plan.first_index) data.notes.emplace_back("indices begin at 0 (index 0 occurs)");
+    const std::int64_t wanted = plan.features.value_or(std::max<std::int64_t>(0, std::int64_t{totals.largest} - first + 1));
+    if (std::int64_t{totals.largest} - first >= wanted)
+      return fail(bad_input({file_name, totals.largest_line, "index"},
+                            fmt::format("must be at most {}: the data have {} features and indices begin at {}",
+                                        wanted - 1 + first, wanted, first),
+                            std::to_string(totals.largest)));
+    const auto entries = static_cast<std::int64_t>(totals.nonzeros);
+    const bool mostly_empty = wanted > kColumnsPerEntry * (entries + 1);
+    if (plan.features && mostly_empty && wanted > kManyAskedColumns)
+      return fail(bad_input({file_name, 0, "features"},
+                            "nearly all of them would be empty columns; leave it out to keep the columns that occur",
+                            std::to_string(wanted)));
+    if (!plan.features && mostly_empty && wanted > kManyColumns) {
+      chunks.clear();
+      PARLEY_TRY(ChunkReader again, open_chunks(open));
+      PARLEY_TRY(auto indices, parse_file(again, file_name, plan.rules, [](LibsvmChunk& out, Index index, double) {
+                   out.indices.push_back(index);
+                 }));
+      columns = ColumnNames::numbered(occurring(indices));
+      PARLEY_TRY(ChunkReader last, open_chunks(open));
+      PARLEY_TRY(chunks, parse_columns(last, file_name, plan.rules, columns));
+      totals = totals_of(chunks);
+      data.notes.push_back(fmt::format("indices reach {}: only the {} columns that occur are kept", with_commas(totals.largest),
+                                       with_commas(static_cast<long long>(columns.size()))));
+    } else {
+      columns = ColumnNames::numbered(first, static_cast<Index>(wanted));
+      first_column = first;
+    }
+  }
+
+  linalg::RowsBuilder builder;
+  RawLabels raw;
+  const bool use_labels = plan.rules.labelled && options.label_use != LabelUse::kNone;
+  raw.values.reserve(use_labels ? totals.rows : 0);
+  for (auto& chunk : chunks) {
+    builder.append(std::move(chunk.rows));
+    if (use_labels) raw.values.insert(raw.values.end(), chunk.labels.begin(), chunk.labels.end());
+    chunk.labels = {};
+  }
+  data.features = std::move(builder).build({.cols = static_cast<Index>(columns.size()), .first_column = first_column});
+  data.columns = std::move(columns);
+  data.clipped = totals.clipped;
+  if (plan.bound) data.bounds.assign(data.columns.size(), *plan.bound);
+  if (totals.qids > 0)
+    data.notes.push_back(fmt::format("qid: left out in {} records", with_commas(static_cast<long long>(totals.qids))));
+  if (totals.left_out > 0)
+    data.notes.push_back(fmt::format("{} entries of columns that the training data do not have were left out",
+                                     with_commas(static_cast<long long>(totals.left_out))));
+  if (use_labels) {
+    const std::optional<double> label_bound =
+        options.schema && options.schema->label_bound ? options.schema->label_bound : options.label_bound;
+    if (options.labels == LabelKind::kReal && label_bound)
+      for (double& y : raw.values)
+        if (std::abs(y) > *label_bound) {
+          y = std::copysign(*label_bound, y);
+          ++data.clipped;
+        }
+    PARLEY_TRY(auto labels, make_labels(std::move(raw), {.kind = options.labels,
+                                                         .positive = options.positive,
+                                                         .classes = options.classes,
+                                                         .place = {file_name, 0, "label"}}));
+    data.labels = std::move(labels.labels);
+    data.notes.insert(data.notes.end(), labels.notes.begin(), labels.notes.end());
+  }
+  if (data.clipped > 0)
+    data.notes.push_back(fmt::format("{} values beyond their bound were clipped to it",
+                                     with_commas(static_cast<long long>(data.clipped))));
+  note_sparse_columns(data);
+  data.schema = options.schema.value_or(Schema());
+  data.schema.format = Format::kLibsvm;
+  data.schema.bound = plan.bound;
+  return data;
+}
+
+}  // namespace parley::data

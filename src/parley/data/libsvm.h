@@ -1,0 +1,23 @@
+// The LIBSVM (SVMlight) text format: one record a line, "label index:value index:value ... # comment".
+// Indices ascend; they count from 1, or from 0 when an index 0 occurs anywhere. "qid:" is left out.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "parley/core/result.h"
+#include "parley/data/chunks.h"
+#include "parley/data/dataset.h"
+#include "parley/data/load.h"
+
+namespace parley::data {
+
+// Opens the file from its beginning; indices so large that empty columns would fill the memory need
+// a second pass.
+using OpenBytes = std::function<Result<std::unique_ptr<ByteSource>>()>;
+
+Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name, const LoadOptions& options);
+
+// Whether a line of a file reads as LIBSVM: a number, then index:value pairs.
+bool looks_like_libsvm(std::string_view line);
+
+}  // namespace parley::data

@@ -1,0 +1,291 @@
+#include "parley/data/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "parley/core/files.h"
+#include "parley/core/toml.h"
+
+namespace parley::data {
+
+namespace {
+
+const Toml::Choices<ColumnType>& column_types() {
+  static const Toml::Choices<ColumnType> kTypes = {
+      {"number", ColumnType::kNumber}, {"integer", ColumnType::kInteger}, {"category", ColumnType::kCategory},
+      {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId}, {"label", ColumnType::kLabel},
+      {"ignore", ColumnType::kIgnore}};
+  return kTypes;
+}
+
+const Toml::Choices<Missing>& missing_rules() {
+  static const Toml::Choices<Missing> kRules = {
+      {"error", Missing::kError}, {"zero", Missing::kZero}, {"drop-row", Missing::kDropRow}, {"level", Missing::kLevel}};
+  return kRules;
+}
+
+const Toml::Choices<OutOfBounds>& out_of_bounds_rules() {
+  static const Toml::Choices<OutOfBounds> kRules = {{"clip", OutOfBounds::kClip}, {"refuse", OutOfBounds::kRefuse}};
+  return kRules;
+}
+
+const Toml::Choices<UnknownLevel>& unknown_level_rules() {
+  static const Toml::Choices<UnknownLevel> kRules = {{"refuse", UnknownLevel::kRefuse}, {"ignore", UnknownLevel::kIgnore}};
+  return kRules;
+}
+
+const Toml::Choices<Format>& formats() {
+  static const Toml::Choices<Format> kFormats = {{"csv", Format::kCsv}, {"libsvm", Format::kLibsvm}};
+  return kFormats;
+}
+
+const Toml::Choices<std::string>& delimiters() {
+  static const Toml::Choices<std::string> kDelimiters = {{"tab", "\t"}, {"space", " "}};
+  return kDelimiters;
+}
+
+template <class Value>
+std::string_view word(const Toml::Choices<Value>& choices, const Value& value) {
+  for (const auto& [name, meaning] : choices)
+    if (meaning == value) return name;
+  return "";
+}
+
+bool numeric(ColumnType type) { return type == ColumnType::kNumber || type == ColumnType::kInteger; }
+
+// The type of a column decides which of the other keys make sense.
+void check_column(Toml& toml, const ColumnSchema& column) {
+  const bool may_have_bounds = numeric(column.type) || column.type == ColumnType::kLabel;
+  if (!may_have_bounds)
+    for (const char* key : {"lower", "upper", "bound"})
+      if (toml.has(key)) toml.reject(key, "bounds belong to numbers, integers and labels");
+  if (column.lower && column.upper && *column.lower > *column.upper)
+    toml.reject("upper", "must not be below lower", fmt::format("{}", *column.upper));
+  if (column.lower.has_value() != column.upper.has_value())
+    toml.reject(column.lower ? "lower" : "upper", "a bound needs both lower and upper (or bound = B for [-B, B])");
+
+  const bool may_have_levels =
+      column.type == ColumnType::kCategory || column.type == ColumnType::kBoolean || column.type == ColumnType::kLabel;
+  if (toml.has("levels")) {
+    if (!may_have_levels) toml.reject("levels", "levels belong to categories, booleans and labels");
+    std::set<std::string> seen;
+    for (const auto& level : column.levels)
+      if (!seen.insert(level).second) toml.reject("levels", "a level is listed twice", level);
+    if (column.type == ColumnType::kBoolean && column.levels.size() != 2)
+      toml.reject("levels", "a boolean has two levels, the false one first", std::to_string(column.levels.size()));
+    if (column.levels.empty()) toml.reject("levels", "must not be empty");
+  }
+  if (toml.has("unknown_level") && column.type != ColumnType::kCategory)
+    toml.reject("unknown_level", "belongs to categories");
+
+  const auto missing_of = [&](std::initializer_list<Missing> allowed, std::string_view rule) {
+    if (std::find(allowed.begin(), allowed.end(), column.missing) == allowed.end()) toml.reject("missing", rule);
+  };
+  switch (column.type) {
+    case ColumnType::kNumber:
+    case ColumnType::kInteger:
+    case ColumnType::kBoolean:
+      missing_of({Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow},
+                 "must be error, zero, drop-row or a number here");
+      break;
+    case ColumnType::kCategory:
+      missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow},
+                 "must be error, zero, drop-row or level here");
+      break;
+    case ColumnType::kId:
+    case ColumnType::kLabel: missing_of({Missing::kError, Missing::kDropRow}, "must be error or drop-row here"); break;
+    case ColumnType::kIgnore: break;
+  }
+  if (column.missing == Missing::kValue && column.bound() &&
+      (column.missing_value < *column.lower || column.missing_value > *column.upper))
+    toml.reject("missing", "must lie within the bounds", fmt::format("{}", column.missing_value));
+  if (column.missing == Missing::kValue && column.type == ColumnType::kInteger &&
+      column.missing_value != std::nearbyint(column.missing_value))
+    toml.reject("missing", "must be a whole number here", fmt::format("{}", column.missing_value));
+  if (column.missing == Missing::kValue && column.type == ColumnType::kBoolean && column.missing_value != 0 &&
+      column.missing_value != 1)
+    toml.reject("missing", "must be 0 or 1 here", fmt::format("{}", column.missing_value));
+}
+
+ColumnSchema read_column(Toml& toml) {
+  ColumnSchema column;
+  toml.text("name", column.name);
+  toml.require("name");
+  if (toml.has("name") && column.name.empty()) toml.reject("name", "must not be empty");
+  toml.choice("type", column.type, column_types());
+  toml.require("type");
+  toml.number("lower", column.lower);
+  toml.number("upper", column.upper);
+  double bound = 0;
+  if (toml.number("bound", bound, above(0))) {
+    if (column.lower || column.upper) toml.reject("bound", "give either bound, or lower and upper");
+    column.lower = -bound;
+    column.upper = bound;
+  }
+  toml.texts("levels", column.levels);
+  toml.boolean("confirmed", column.confirmed);
+  toml.choice("unknown_level", column.unknown, unknown_level_rules());
+  const Toml::Kind kind = toml.kind("missing");
+  if (kind == Toml::Kind::kInteger || kind == Toml::Kind::kNumber) {
+    toml.number("missing", column.missing_value);
+    column.missing = Missing::kValue;
+  } else {
+    toml.choice("missing", column.missing, missing_rules());
+  }
+  check_column(toml, column);
+  return column;
+}
+
+bool single_character(const std::string& text) {
+  return text.size() == 1 && text[0] != '\n' && text[0] != '\r' && text[0] != '"' && text[0] != '\0';
+}
+
+void read_table(Toml& toml, Schema& schema) {
+  toml.choice("format", schema.format, formats());
+  if (toml.text("delimiter", schema.delimiter)) {
+    for (const auto& [name, character] : delimiters())
+      if (schema.delimiter == name) schema.delimiter = character;
+    if (!single_character(schema.delimiter))
+      toml.reject("delimiter", "must be one character, \"tab\" or \"space\"", schema.delimiter);
+  }
+  bool header = false;
+  if (toml.boolean("header", header)) schema.header = header;
+  toml.integer("skip_lines", schema.skip_lines, at_least(0));
+  if (toml.text("comment", schema.comment) && !single_character(schema.comment))
+    toml.reject("comment", "must be one character", schema.comment);
+  toml.texts("missing", schema.missing_markers);
+  toml.choice("out_of_bounds", schema.out_of_bounds, out_of_bounds_rules());
+  int number = 0;
+  if (toml.integer("features", number, at_least(1))) schema.features = number;
+  if (toml.integer("first_index", number, between(0, 1))) schema.first_index = number;
+  toml.number("bound", schema.bound, above(0));
+  toml.number("label_bound", schema.label_bound, above(0));
+  toml.boolean("confirmed", schema.confirmed);
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\u{:04X}", byte);
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string list_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> parts;
+  for (const auto& text : texts) parts.push_back(quoted(text));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+// TOML tells 1 from 1.0; a double is written so that it reads back as the same double.
+std::string written(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_not_of("+-0123456789") == std::string::npos && text.size() > 18) text += ".0";
+  return text;
+}
+
+constexpr const char* kGuess = "  # a guess from the data: confirm it, then set confirmed = true";
+
+std::string column_toml(const ColumnSchema& column) {
+  std::string out = fmt::format("\n[[column]]\nname = {}\ntype = \"{}\"\n", quoted(column.name), name(column.type));
+  const char* const mark = column.confirmed ? "" : kGuess;
+  if (column.lower) out += fmt::format("lower = {}{}\n", written(*column.lower), mark);
+  if (column.upper) out += fmt::format("upper = {}{}\n", written(*column.upper), mark);
+  if (!column.levels.empty()) out += fmt::format("levels = {}{}\n", list_of(column.levels), mark);
+  if (!column.confirmed) out += "confirmed = false\n";
+  if (column.unknown == UnknownLevel::kIgnore) out += "unknown_level = \"ignore\"\n";
+  if (column.missing == Missing::kValue)
+    out += fmt::format("missing = {}\n", written(column.missing_value));
+  else if (column.missing != Missing::kError)
+    out += fmt::format("missing = \"{}\"{}\n", word(missing_rules(), column.missing), mark);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name(ColumnType type) { return word(column_types(), type); }
+
+std::optional<double> ColumnSchema::bound() const {
+  if (!lower || !upper) return std::nullopt;
+  return std::max(std::abs(*lower), std::abs(*upper));
+}
+
+const ColumnSchema* Schema::find(std::string_view column) const {
+  for (const auto& candidate : columns)
+    if (candidate.name == column) return &candidate;
+  return nullptr;
+}
+
+std::vector<std::string> Schema::unconfirmed() const {
+  std::vector<std::string> names;
+  if (!confirmed) names.emplace_back("table");
+  for (const auto& column : columns)
+    if (!column.confirmed) names.push_back(column.name);
+  return names;
+}
+
+Result<Schema> parse_schema(std::string_view text, const std::string& file_name) {
+  PARLEY_TRY(Toml toml, Toml::parse(text, file_name));
+  Schema schema;
+  Toml table = toml.table("table");
+  read_table(table, schema);
+  std::set<std::string> seen;
+  std::string label;
+  std::string id;
+  for (Toml& section : toml.tables("column")) {
+    ColumnSchema column = read_column(section);
+    if (!seen.insert(column.name).second) section.reject("name", "is the name of an earlier column", column.name);
+    if (column.type == ColumnType::kLabel) {
+      if (!label.empty()) section.reject("type", "a table has one label; the first is '" + label + "'", column.name);
+      label = column.name;
+    }
+    if (column.type == ColumnType::kId) {
+      if (!id.empty()) section.reject("type", "a table has one id; the first is '" + id + "'", column.name);
+      id = column.name;
+    }
+    schema.columns.push_back(std::move(column));
+  }
+  if (schema.format == Format::kLibsvm && !schema.columns.empty())
+    toml.reject("column", "a LIBSVM file has no named columns; give [table] bound");
+  PARLEY_CHECK(toml.finish());
+  return schema;
+}
+
+Result<Schema> read_schema(const std::string& path) {
+  PARLEY_TRY(const std::string text, read_whole(path, std::size_t{64} << 20));
+  return parse_schema(text, path);
+}
+
+std::string to_toml(const Schema& schema) {
+  const char* const mark = schema.confirmed ? "" : kGuess;
+  std::string out = "[table]\n";
+  if (schema.format != Format::kDetect) out += fmt::format("format = \"{}\"\n", word(formats(), schema.format));
+  if (!schema.delimiter.empty()) {
+    const std::string_view spelled = word(delimiters(), schema.delimiter);
+    out += fmt::format("delimiter = {}\n", quoted(spelled.empty() ? schema.delimiter : spelled));
+  }
+  if (schema.header) out += fmt::format("header = {}\n", *schema.header);
+  if (schema.skip_lines > 0) out += fmt::format("skip_lines = {}\n", schema.skip_lines);
+  if (!schema.comment.empty()) out += fmt::format("comment = {}\n", quoted(schema.comment));
+  if (schema.missing_markers != Schema().missing_markers) out += fmt::format("missing = {}\n", list_of(schema.missing_markers));
+  if (schema.out_of_bounds == OutOfBounds::kRefuse) out += "out_of_bounds = \"refuse\"\n";
+  if (schema.features) out += fmt::format("features = {}\n", *schema.features);
+  if (schema.first_index) out += fmt::format("first_index = {}\n", *schema.first_index);
+  if (schema.bound) out += fmt::format("bound = {}{}\n", written(*schema.bound), mark);
+  if (schema.label_bound) out += fmt::format("label_bound = {}{}\n", written(*schema.label_bound), mark);
+  if (!schema.confirmed) out += "confirmed = false\n";
+  for (const auto& column : schema.columns) out += column_toml(column);
+  return out;
+}
+
+}  // namespace parley::data
