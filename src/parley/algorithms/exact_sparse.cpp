@@ -1,0 +1,263 @@
+#include "parley/algorithms/exact_sparse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "parley/algorithms/exact_sparse_certificate.h"
+#include "parley/algorithms/exact_sparse_columns.h"
+#include "parley/algorithms/exact_sparse_loss.h"
+#include "parley/algorithms/exact_sparse_quadratic.h"
+
+namespace parley::algorithms {
+
+namespace {
+
+using linalg::Index;
+
+// Problems with no more coordinates than this have them all in the working set.
+constexpr std::size_t kSmallProblem = 160;
+// A working set admits at most as many newcomers as the support is large, and this many at least.
+constexpr std::size_t kLeastNewcomers = 100;
+// Zero coordinates whose gradient reaches this share of the penalty are let in early.
+constexpr double kNearlyActive = 0.9;
+constexpr double kSufficientDecrease = 1e-4;
+
+class ProximalNewton {
+ public:
+  ProximalNewton(const Problem& problem, const ExactSettings& settings)
+      : problem_(problem),
+        objective_(problem.objective),
+        settings_(settings),
+        loss_(mean_loss(problem)),
+        n_(static_cast<std::size_t>(problem.features.rows())),
+        d_(static_cast<std::size_t>(problem.features.cols())),
+        classes_(static_cast<std::size_t>(objective_.classes)),
+        stride_(d_ + (objective_.intercept != glm::Intercept::kNone ? 1 : 0)),
+        coefficients_(stride_ * classes_),
+        gradient_(coefficients_.size()),
+        margins_(n_ * classes_),
+        direction_(margins_.size()),
+        trial_margins_(margins_.size()) {}
+
+  Result<Fit> run(const Observer& observer) {
+    Fit fit;
+    fit.certificate = objective_.l1_radius ? Certificate::kFrankWolfeGap : Certificate::kDualityGap;
+    fit.gap = std::numeric_limits<double>::infinity();
+    fit.stop = Stop::kIterations;
+    loss_->differentiate(margins_, now_);
+    penalty_ = penalty(coefficients_);
+    int without_progress = 0;
+    for (int iteration = 0;; ++iteration) {
+      mean_loss_gradient(problem_, now_.slope, gradient_);
+      if (iteration == 0) PARLEY_CHECK(check_finite());
+      const double value = now_.value + penalty_;
+      const double gap = duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_});
+      if (!std::isfinite(value) || !std::isfinite(gap))
+        return fail(failed("exact: the objective overflows; scale the features"));
+      fit.history.push_back(value);
+      fit.iterations = iteration;
+      without_progress = gap < 0.9 * fit.gap ? 0 : without_progress + 1;
+      if (gap < fit.gap) keep(fit, value, gap);
+      if (gap <= settings_.tolerance * std::min(1.0, value)) {
+        fit.stop = Stop::kConverged;
+        break;
+      }
+      if (stalled_ && without_progress >= 4) {
+        fit.stop = fit.gap <= settings_.tolerance * std::max(1.0, value) ? Stop::kConverged : Stop::kStalled;
+        break;
+      }
+      if (observer && !observer({iteration, value, gap})) {
+        fit.stop = Stop::kInterrupted;
+        break;
+      }
+      if (iteration == settings_.max_iterations) break;
+      choose_working_set();
+      take_step();
+    }
+    return fit;
+  }
+
+ private:
+  [[nodiscard]] bool penalised(std::size_t c) const {
+    return objective_.intercept != glm::Intercept::kFree || c % stride_ != d_;
+  }
+
+  [[nodiscard]] double penalty(std::span<const double> coefficients) const {
+    double absolute = 0;
+    double squares = 0;
+    for (std::size_t c = 0; c < coefficients.size(); ++c) {
+      if (coefficients[c] == 0.0 || !penalised(c)) continue;
+      absolute += std::abs(coefficients[c]);
+      squares += coefficients[c] * coefficients[c];
+    }
+    return objective_.l1 * absolute + 0.5 * objective_.l2 * squares;
+  }
+
+  Result<void> check_finite() const {
+    for (std::size_t c = 0; c < gradient_.size(); ++c)
+      if (!std::isfinite(gradient_[c]))
+        return fail(bad_input({.field = fmt::format("column {}", c % stride_ + 1)},
+                              "features must be finite numbers whose sums do not overflow"));
+    return {};
+  }
+
+  void keep(Fit& fit, double value, double gap) const {
+    fit.objective = value;
+    fit.gap = gap;
+    fit.weights.resize(d_ * classes_);
+    fit.intercepts.clear();
+    for (std::size_t k = 0; k < classes_; ++k) {
+      const auto from = coefficients_.begin() + static_cast<std::ptrdiff_t>(k * stride_);
+      std::copy_n(from, d_, fit.weights.begin() + static_cast<std::ptrdiff_t>(k * d_));
+      if (stride_ > d_) fit.intercepts.push_back(*(from + static_cast<std::ptrdiff_t>(d_)));
+    }
+  }
+
+  // Gradient of the smooth part, l2 included.
+  [[nodiscard]] double smooth_gradient(std::size_t c) const {
+    return gradient_[c] + (penalised(c) ? objective_.l2 * coefficients_[c] : 0.0);
+  }
+
+  // What the gradient of a zero coordinate is measured against: the penalty, on the ball the
+  // multiplier of the last model.
+  [[nodiscard]] double threshold() const { return objective_.l1_radius ? multiplier_ : objective_.l1; }
+
+  void choose_working_set() {
+    std::vector<std::size_t> wanted;
+    std::vector<std::size_t> newcomers;
+    double steepest = 0;
+    for (std::size_t c = 0; c < coefficients_.size(); ++c)
+      if (penalised(c)) steepest = std::max(steepest, std::abs(smooth_gradient(c)));
+    const double bar = kNearlyActive * std::min(steepest, threshold());
+    for (std::size_t c = 0; c < coefficients_.size(); ++c) {
+      if (coefficients_[c] != 0.0 || !penalised(c))
+        wanted.push_back(c);
+      else if (coefficients_.size() <= kSmallProblem || std::abs(gradient_[c]) >= bar)
+        newcomers.push_back(c);
+    }
+    const std::size_t room = std::max(kLeastNewcomers, wanted.size());
+    if (coefficients_.size() > kSmallProblem && newcomers.size() > room) {
+      const auto steeper = [&](std::size_t a, std::size_t b) {
+        const double ga = std::abs(gradient_[a]);
+        const double gb = std::abs(gradient_[b]);
+        return ga != gb ? ga > gb : a < b;
+      };
+      std::nth_element(newcomers.begin(), newcomers.begin() + static_cast<std::ptrdiff_t>(room),
+                       newcomers.end(), steeper);
+      newcomers.resize(room);
+    }
+    wanted.insert(wanted.end(), newcomers.begin(), newcomers.end());
+    std::sort(wanted.begin(), wanted.end());
+    // Keeping a set that already holds all that is wanted spares the copying of columns.
+    if (wanted.size() * 2 + kLeastNewcomers >= working_.size() &&
+        std::includes(working_.begin(), working_.end(), wanted.begin(), wanted.end()))
+      return;
+    working_ = std::move(wanted);
+    std::vector<Coordinate> coordinates;
+    for (const std::size_t c : working_)
+      coordinates.push_back({static_cast<Index>(c % stride_), static_cast<int>(c / stride_)});
+    columns_.assign(problem_.features, std::move(coordinates));
+    hessian_.clear();
+  }
+
+  void compute_hessian() {
+    const std::size_t size = working_.size();
+    if (hessian_.size() == size * size && loss_->quadratic()) return;
+    hessian_.resize(size * size);
+    loss_->hessian(columns_, now_, hessian_);
+    if (objective_.l2 > 0)
+      for (std::size_t a = 0; a < size; ++a)
+        if (penalised(working_[a])) hessian_[a * size + a] += objective_.l2;
+  }
+
+  // Minimises the model on the working set and searches the line towards its minimiser.
+  void take_step() {
+    compute_hessian();
+    const std::size_t size = working_.size();
+    std::vector<double> origin(size);
+    std::vector<double> gradient(size);
+    std::vector<char> is_penalised(size);
+    for (std::size_t a = 0; a < size; ++a) {
+      origin[a] = coefficients_[working_[a]];
+      gradient[a] = smooth_gradient(working_[a]);
+      is_penalised[a] = penalised(working_[a]) ? 1 : 0;
+    }
+    QuadraticModel model(std::move(hessian_), gradient, origin, std::move(is_penalised));
+    if (objective_.l1_radius) {
+      const double radius = *objective_.l1_radius;
+      double steepest = 0;
+      for (const double g : gradient) steepest = std::max(steepest, std::abs(g));
+      const double least = std::max(objective_.l1, 1e-3 * settings_.tolerance / radius);
+      const double first = std::isfinite(multiplier_) ? multiplier_ : 0.5 * steepest;
+      multiplier_ = model.minimise_on_ball(radius, least, first, 1e-14 * steepest);
+    } else {
+      const double wrong = model.violation(objective_.l1);
+      model.minimise(objective_.l1, wrong * std::min(0.03, wrong / objective_.l1));
+    }
+    const std::span<const double> target = model.solution();
+    std::vector<double> step(size);
+    double slope = 0;  // of the model at the origin: Lee, Sun & Saunders, equation (2.10)
+    for (std::size_t a = 0; a < size; ++a) {
+      step[a] = target[a] - origin[a];
+      slope += gradient[a] * step[a];
+      if (penalised(working_[a])) slope += objective_.l1 * (std::abs(target[a]) - std::abs(origin[a]));
+    }
+    columns_.multiply(step, direction_);
+    search_line(target, step, slope);
+    hessian_ = std::move(model).release_hessian();
+  }
+
+  void search_line(std::span<const double> target, std::span<const double> step, double slope) {
+    const double before = now_.value + penalty_;
+    // Below this the objective cannot tell a good step from a bad one; Newton's step is taken on trust
+    // and the gap, which is computed without cancellation, decides.
+    const double resolution = 1e-14 * std::abs(before);
+    stalled_ = -slope <= resolution;
+    std::vector<double> trial = coefficients_;
+    for (double length = 1;; length *= 0.5) {
+      for (std::size_t a = 0; a < step.size(); ++a)
+        trial[working_[a]] = length == 1 ? target[a] : coefficients_[working_[a]] + length * step[a];
+      for (std::size_t i = 0; i < margins_.size(); ++i)
+        trial_margins_[i] = margins_[i] + length * direction_[i];
+      loss_->differentiate(trial_margins_, trial_);
+      const double trial_penalty = penalty(trial);
+      const double after = trial_.value + trial_penalty;
+      if (stalled_ || after <= before + kSufficientDecrease * length * slope || length < 1e-10) {
+        if (length < 1e-10) stalled_ = true;
+        coefficients_.swap(trial);
+        margins_.swap(trial_margins_);
+        std::swap(now_, trial_);
+        penalty_ = trial_penalty;
+        return;
+      }
+    }
+  }
+
+  const Problem& problem_;
+  const glm::Objective& objective_;
+  const ExactSettings& settings_;
+  std::unique_ptr<MeanLoss> loss_;
+  std::size_t n_, d_, classes_, stride_;
+  std::vector<double> coefficients_;  // class by class, each class with its intercept last
+  std::vector<double> gradient_;      // of the mean loss by coefficient
+  std::vector<double> margins_, direction_, trial_margins_;
+  Slopes now_, trial_;
+  double penalty_ = 0;
+  double multiplier_ = std::numeric_limits<double>::infinity();
+  bool stalled_ = false;
+  std::vector<std::size_t> working_;  // ascending
+  WorkingColumns columns_;
+  std::vector<double> hessian_;
+};
+
+}  // namespace
+
+Result<Fit> exact_sparse(const Problem& problem, const ExactSettings& settings, const Observer& observer) {
+  return ProximalNewton(problem, settings).run(observer);
+}
+
+}  // namespace parley::algorithms

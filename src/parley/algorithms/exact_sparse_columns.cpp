@@ -1,0 +1,55 @@
+#include "parley/algorithms/exact_sparse_columns.h"
+
+#include <algorithm>
+
+#include "parley/core/threads.h"
+
+namespace parley::algorithms {
+
+using linalg::Index;
+
+void WorkingColumns::assign(const linalg::Matrix& features, std::vector<Coordinate> coordinates) {
+  samples_ = static_cast<std::size_t>(features.rows());
+  coordinates_ = std::move(coordinates);
+  starts_.assign(1, 0);
+  rows_.clear();
+  values_.clear();
+  row_starts_.assign(samples_ + 1, 0);
+  for (const Coordinate& coordinate : coordinates_) {
+    if (coordinate.column == features.cols()) {
+      for (std::size_t i = 0; i < samples_; ++i) {
+        rows_.push_back(static_cast<Index>(i));
+        values_.push_back(1.0);
+      }
+    } else {
+      features.for_each_in_column(coordinate.column, [&](Index i, double value) {
+        if (value == 0.0) return;
+        rows_.push_back(i);
+        values_.push_back(value);
+      });
+    }
+    starts_.push_back(rows_.size());
+  }
+  for (const Index i : rows_) ++row_starts_[static_cast<std::size_t>(i) + 1];
+  for (std::size_t i = 0; i < samples_; ++i) row_starts_[i + 1] += row_starts_[i];
+  entries_.resize(rows_.size());
+  std::vector<std::size_t> next(row_starts_.begin(), row_starts_.end() - 1);
+  for (std::size_t slot = 0; slot < size(); ++slot)
+    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k)
+      entries_[next[static_cast<std::size_t>(rows_[k])]++] = {static_cast<Index>(slot), values_[k]};
+}
+
+void WorkingColumns::multiply(std::span<const double> weights, std::span<double> margins) const {
+  constexpr std::size_t kRowsPerChunk = 4096;
+  std::fill(margins.begin(), margins.end(), 0.0);
+  parallel_chunks(samples_, kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (const Entry& entry : row(static_cast<Index>(i))) {
+        const auto slot = static_cast<std::size_t>(entry.slot);
+        margins[static_cast<std::size_t>(coordinates_[slot].class_number) * samples_ + i] +=
+            entry.value * weights[slot];
+      }
+  });
+}
+
+}  // namespace parley::algorithms

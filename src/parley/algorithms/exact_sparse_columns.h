@@ -1,0 +1,55 @@
+// The columns that a working set names, copied out so that products and Hessians touch nothing else.
+// A coordinate is a weight: one column of the features (or the column of ones of the intercept) in
+// one class. Both a column form and a row form are kept; rows list their slots in ascending order.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parley/linalg/matrix.h"
+
+namespace parley::algorithms {
+
+struct Coordinate {
+  linalg::Index column = 0;  // features.cols() means the intercept
+  int class_number = 0;
+
+  bool operator==(const Coordinate&) const = default;
+};
+
+class WorkingColumns {
+ public:
+  void assign(const linalg::Matrix& features, std::vector<Coordinate> coordinates);
+
+  [[nodiscard]] std::size_t size() const { return coordinates_.size(); }
+  [[nodiscard]] std::span<const Coordinate> coordinates() const { return coordinates_; }
+
+  // margins[class * n + i] = sum over the slots of that class of x_ij * weights[slot].
+  void multiply(std::span<const double> weights, std::span<double> margins) const;
+
+  struct Entry {
+    linalg::Index slot;
+    double value;
+  };
+  // f(row, value) over the entries of a slot's column.
+  template <class F>
+  void for_each_in_slot(std::size_t slot, F&& f) const {
+    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k) f(rows_[k], values_[k]);
+  }
+  [[nodiscard]] std::span<const Entry> row(linalg::Index i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return {entries_.data() + row_starts_[at], row_starts_[at + 1] - row_starts_[at]};
+  }
+
+ private:
+  std::size_t samples_ = 0;
+  std::vector<Coordinate> coordinates_;
+  std::vector<std::size_t> starts_;
+  std::vector<linalg::Index> rows_;
+  std::vector<double> values_;
+  std::vector<std::size_t> row_starts_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace parley::algorithms

@@ -1,0 +1,232 @@
+#include "parley/algorithms/exact_sparse_quadratic.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace parley::algorithms {
+
+namespace {
+
+using Square = Eigen::Map<Eigen::MatrixXd>;
+using Vector = Eigen::Map<Eigen::VectorXd>;
+
+double sign(double x) {
+  return static_cast<double>(x > 0) - static_cast<double>(x < 0);
+}
+
+double soft_threshold(double x, double by) {
+  return x > by ? x - by : (x < -by ? x + by : 0.0);
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) void add_scaled(double* into, const double* from,
+                                                                             double factor,
+                                                                             std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) into[k] += factor * from[k];
+}
+
+// Added to the diagonal of a factored block, relative to its largest entry: makes dependent columns
+// factorable; the gradient itself stays exact, so repeated steps still converge to the true minimiser.
+constexpr double kRidge = 1e-12;
+
+}  // namespace
+
+QuadraticModel::QuadraticModel(std::vector<double> hessian, std::vector<double> gradient,
+                               std::vector<double> origin, std::vector<char> penalised)
+    : size_(gradient.size()),
+      hessian_(std::move(hessian)),
+      origin_gradient_(std::move(gradient)),
+      origin_(std::move(origin)),
+      penalised_(std::move(penalised)),
+      u_(origin_),
+      gradient_(origin_gradient_),
+      all_(size_) {
+  std::iota(all_.begin(), all_.end(), std::size_t{0});
+}
+
+double QuadraticModel::coordinate_violation(std::size_t j, double lambda) const {
+  if (!penalised_[j]) return std::abs(gradient_[j]);
+  return u_[j] != 0.0 ? std::abs(gradient_[j] + lambda * sign(u_[j]))
+                      : std::max(0.0, std::abs(gradient_[j]) - lambda);
+}
+
+double QuadraticModel::violation(double lambda) const {
+  double worst = 0;
+  for (std::size_t j = 0; j < size_; ++j) worst = std::max(worst, coordinate_violation(j, lambda));
+  return worst;
+}
+
+double QuadraticModel::norm() const {
+  double sum = 0;
+  for (std::size_t j = 0; j < size_; ++j)
+    if (penalised_[j]) sum += std::abs(u_[j]);
+  return sum;
+}
+
+void QuadraticModel::refresh_gradient() {
+  gradient_ = origin_gradient_;
+  for (std::size_t j = 0; j < size_; ++j) {
+    const double move = u_[j] - origin_[j];
+    if (move != 0.0) add_scaled(gradient_.data(), hessian_.data() + j * size_, move, size_);
+  }
+}
+
+// One pass of coordinate descent; returns the largest violation met on the way.
+double QuadraticModel::sweep(std::span<const std::size_t> coordinates, double lambda) {
+  double worst = 0;
+  for (const std::size_t j : coordinates) {
+    const double curvature = hessian_[j * size_ + j];
+    const double wrong = coordinate_violation(j, lambda);
+    if (!(curvature > 0) || wrong == 0.0) continue;
+    worst = std::max(worst, wrong);
+    const double threshold = penalised_[j] ? lambda / curvature : 0.0;
+    const double next = soft_threshold(u_[j] - gradient_[j] / curvature, threshold);
+    const double move = next - u_[j];
+    if (move == 0.0) continue;
+    u_[j] = next;
+    add_scaled(gradient_.data(), hessian_.data() + j * size_, move, size_);
+  }
+  return worst;
+}
+
+void QuadraticModel::collect_active() {
+  active_.clear();
+  for (std::size_t j = 0; j < size_; ++j)
+    if ((!penalised_[j] || u_[j] != 0.0) && hessian_[j * size_ + j] > 0) active_.push_back(j);
+}
+
+bool QuadraticModel::factor_active() {
+  const std::size_t count = active_.size();
+  factor_.resize(count * count);
+  double largest = 0;
+  for (std::size_t b = 0; b < count; ++b) {
+    const double* const column = hessian_.data() + active_[b] * size_;
+    for (std::size_t a = b; a < count; ++a) factor_[b * count + a] = column[active_[a]];
+    largest = std::max(largest, factor_[b * count + b]);
+  }
+  for (std::size_t b = 0; b < count; ++b) factor_[b * count + b] += kRidge * largest;
+  Square block(factor_.data(), static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(count));
+  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(block);
+  return in_place.info() == Eigen::Success;
+}
+
+double QuadraticModel::value(std::span<const double> u, std::span<const double> gradient,
+                             double lambda) const {
+  double sum = 0;
+  for (std::size_t j = 0; j < size_; ++j) {
+    sum += 0.5 * (u[j] - origin_[j]) * (gradient[j] + origin_gradient_[j]);
+    if (penalised_[j]) sum += lambda * std::abs(u[j]);
+  }
+  return sum;
+}
+
+// The minimiser for the present signs, or as far towards it as the model keeps falling.
+// Returns whether all signs held, so that the active coordinates are now optimal.
+bool QuadraticModel::newton_step(double lambda) {
+  collect_active();
+  if (active_.empty()) return true;
+  if (!factor_active()) return false;
+  const auto count = static_cast<Eigen::Index>(active_.size());
+  Eigen::VectorXd step(count);
+  for (Eigen::Index a = 0; a < count; ++a) {
+    const std::size_t j = active_[static_cast<std::size_t>(a)];
+    step[a] = -(gradient_[j] + (penalised_[j] ? lambda * sign(u_[j]) : 0.0));
+  }
+  const Square block(factor_.data(), count, count);
+  block.triangularView<Eigen::Lower>().solveInPlace(step);
+  block.triangularView<Eigen::Lower>().transpose().solveInPlace(step);
+
+  double reach = 1;
+  for (Eigen::Index a = 0; a < count; ++a) {
+    const std::size_t j = active_[static_cast<std::size_t>(a)];
+    if (penalised_[j] && u_[j] * (u_[j] + step[a]) <= 0) reach = std::min(reach, -u_[j] / step[a]);
+  }
+  if (reach == 1) {
+    for (Eigen::Index a = 0; a < count; ++a) u_[active_[static_cast<std::size_t>(a)]] += step[a];
+    refresh_gradient();
+    return true;
+  }
+  const std::vector<double> before = u_;
+  const double value_before = value(u_, gradient_, lambda);
+  const auto move = [&](double length) {
+    u_ = before;
+    for (Eigen::Index a = 0; a < count; ++a) {
+      const std::size_t j = active_[static_cast<std::size_t>(a)];
+      const double next = u_[j] + length * step[a];
+      // A coordinate that arrives at zero must be zero exactly: it is the one that cut the step.
+      const bool crossed = penalised_[j] && (u_[j] * next <= 0 || -u_[j] / step[a] == length);
+      u_[j] = crossed ? 0.0 : next;
+    }
+    refresh_gradient();
+  };
+  move(1);
+  if (value(u_, gradient_, lambda) >= value_before) move(reach);
+  return false;
+}
+
+void QuadraticModel::minimise(double lambda, double tolerance) {
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    if (sweep(all_, lambda) <= tolerance && violation(lambda) <= tolerance) return;
+    collect_active();
+    // As many sweeps as cost about half a factorisation of the active block.
+    const std::size_t affordable = 4 + active_.size() * active_.size() / (6 * size_ + 1);
+    bool settled = false;
+    for (std::size_t k = 0; k < affordable && !settled; ++k)
+      settled = sweep(active_, lambda) <= 0.3 * tolerance;
+    if (settled) continue;
+    for (int cut = 0; cut < 8 && !newton_step(lambda); ++cut) {
+    }
+  }
+}
+
+double QuadraticModel::minimise_on_ball(double radius, double least_lambda, double first_lambda,
+                                        double tolerance) {
+  double low = least_lambda;
+  double high = std::numeric_limits<double>::infinity();
+  double lambda = std::max(first_lambda, least_lambda);
+  for (int round = 0; round < 200; ++round) {
+    minimise(lambda, tolerance);
+    const double excess = norm() - radius;
+    if (std::abs(excess) <= 1e-14 * radius) break;
+    if (excess < 0 && lambda == least_lambda) break;
+    (excess > 0 ? low : high) = lambda;
+    if (std::isfinite(high) && high - low <= 4e-16 * high) break;
+    collect_active();
+    double next = -1;
+    double slope = 0;
+    if (norm() > 0 && factor_active()) {
+      const auto count = static_cast<Eigen::Index>(active_.size());
+      Eigen::VectorXd signs(count);
+      for (Eigen::Index a = 0; a < count; ++a) {
+        const std::size_t j = active_[static_cast<std::size_t>(a)];
+        signs[a] = penalised_[j] ? sign(u_[j]) : 0.0;
+      }
+      const Square block(factor_.data(), count, count);
+      block.triangularView<Eigen::Lower>().solveInPlace(signs);
+      slope = signs.squaredNorm();
+      if (slope > 0) next = lambda + excess / slope;
+    } else {
+      double steepest = 0;
+      for (std::size_t j = 0; j < size_; ++j)
+        if (penalised_[j]) steepest = std::max(steepest, std::abs(gradient_[j]));
+      next = 0.5 * (low + std::min(high, steepest));
+    }
+    if (next < least_lambda && low == least_lambda) next = least_lambda;
+    if (!(next >= low && next <= high) || next == lambda)
+      next = std::isfinite(high) ? 0.5 * (low + high) : 2 * lambda + std::numeric_limits<double>::min();
+    lambda = next;
+  }
+  const double length = norm();
+  if (length > radius) {
+    const double shrink = radius / length * (1 - std::numeric_limits<double>::epsilon());
+    for (std::size_t j = 0; j < size_; ++j)
+      if (penalised_[j]) u_[j] *= shrink;
+    refresh_gradient();
+  }
+  return lambda;
+}
+
+}  // namespace parley::algorithms
