@@ -143,6 +143,16 @@ TEST(VectorMath, Log1pIsAccurateOnItsRange) {
   }
 }
 
+TEST(VectorMath, LogIsAccurateFromOneUpwards) {
+  EXPECT_EQ(log_of_at_least_one(1.0), 0.0);
+  for (double x = 1 + 1e-12; x < 1e15; x *= 1.0137) {
+    const auto exact = std::log(static_cast<long double>(x));
+    EXPECT_LE(std::abs(static_cast<double>(log_of_at_least_one(x) - exact)),
+              4e-16 * static_cast<double>(exact))
+        << x;
+  }
+}
+
 TEST(ClassProbabilities, SumToOneAndReadPlusOneForASingleColumn) {
   const Rows rows = random_rows(Task::kSoftmax, 100, 3);
   std::vector<double> p(300);

@@ -133,28 +133,59 @@ struct Curvatures {
   }
 };
 
-// Probabilities of one block of rows: the classes' planes are `stride` apart. top[i] is the row's largest
-// margin, sums[i] the sum of e^(m - top).
+// Probabilities of one block of rows: the classes' planes are `stride` apart.
+//   tops[i] the row's largest margin; sums[i] the sum of e^(m - top).
 struct SoftmaxBlock {
   using Returns = void;
   static PARLEY_ALWAYS_INLINE void run(const double* m, std::size_t stride, std::size_t classes,
-                                       std::size_t length, double* out, double* top, double* sums) {
-    for (std::size_t i = 0; i < length; ++i) top[i] = m[i];
+                                       std::size_t length, double* out, double* tops, double* sums) {
+    for (std::size_t i = 0; i < length; ++i) tops[i] = m[i];
     for (std::size_t k = 1; k < classes; ++k)
       for (std::size_t i = 0; i < length; ++i)
-        top[i] = m[k * stride + i] > top[i] ? m[k * stride + i] : top[i];
+        tops[i] = m[k * stride + i] > tops[i] ? m[k * stride + i] : tops[i];
     for (std::size_t i = 0; i < length; ++i) sums[i] = 0;
-    for (std::size_t k = 0; k < classes; ++k) {
+    for (std::size_t k = 0; k < classes; ++k)
 #pragma GCC ivdep
       for (std::size_t i = 0; i < length; ++i) {
-        const double e = exp_of_nonpositive(m[k * stride + i] - top[i]);
+        const double e = exp_of_nonpositive(m[k * stride + i] - tops[i]);
         out[k * stride + i] = e;
         sums[i] += e;
       }
-    }
     for (std::size_t k = 0; k < classes; ++k)
 #pragma GCC ivdep
       for (std::size_t i = 0; i < length; ++i) out[k * stride + i] /= sums[i];
+  }
+};
+
+// From probabilities to gradients p - e_y, in place. p_y - 1 is minus the others' mass: no cancellation when
+// p_y is close to 1.
+struct SoftmaxGradientBlock {
+  using Returns = void;
+  static PARLEY_ALWAYS_INLINE void run(const double* labels, std::size_t stride, std::size_t classes,
+                                       std::size_t length, double* p, double* others) {
+    for (std::size_t i = 0; i < length; ++i) others[i] = 0;
+    for (std::size_t k = 0; k < classes; ++k) {
+      const auto label = static_cast<double>(k);
+#pragma GCC ivdep
+      for (std::size_t i = 0; i < length; ++i)
+        others[i] += select(labels[i] == label, 0.0, p[k * stride + i]);
+    }
+    for (std::size_t k = 0; k < classes; ++k) {
+      const auto label = static_cast<double>(k);
+#pragma GCC ivdep
+      for (std::size_t i = 0; i < length; ++i)
+        p[k * stride + i] = select(labels[i] == label, -others[i], p[k * stride + i]);
+    }
+  }
+};
+
+struct SoftmaxValueSum {
+  using Returns = double;
+  static PARLEY_ALWAYS_INLINE double run(const double* tops, const double* label_margins, std::size_t length,
+                                         double* sums) {
+    for (std::size_t i = 0; i < length; ++i)
+      sums[i] = (tops[i] - label_margins[i]) + log_of_at_least_one(sums[i]);
+    return sum_in_lanes(sums, length);
   }
 };
 
@@ -215,34 +246,30 @@ double over_softmax_rows(Want want, std::span<const double> margins, std::span<c
   const std::size_t classes = margins.size() / rows;
   return parallel_sum(rows, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<double> scratch(out == nullptr ? classes * kBlock : 0);
-    double top[kBlock];
+    double tops[kBlock];
     double sums[kBlock];
-    double label_margin[kBlock];
+    double label_margins[kBlock];
     double loss = 0;
     for (std::size_t at = begin; at < end; at += kBlock) {
       const std::size_t length = std::min(kBlock, end - at);
       if (want != Want::kProbabilities)
         for (std::size_t i = 0; i < length; ++i)
-          label_margin[i] = margins[static_cast<std::size_t>(labels[at + i]) * rows + at + i];
+          label_margins[i] = margins[static_cast<std::size_t>(labels[at + i]) * rows + at + i];
       if (out == nullptr) {
         for (std::size_t k = 0; k < classes; ++k)
           std::copy_n(margins.data() + k * rows + at, length, scratch.data() + k * kBlock);
         run<SoftmaxBlock>(static_cast<const double*>(scratch.data()), kBlock, classes, length, scratch.data(),
-                          top, sums);
+                          tops, sums);
       } else {
-        run<SoftmaxBlock>(margins.data() + at, rows, classes, length, out + at, top, sums);
+        run<SoftmaxBlock>(margins.data() + at, rows, classes, length, out + at, tops, sums);
       }
       if (want == Want::kProbabilities) continue;
-      for (std::size_t i = 0; i < length; ++i) loss += (top[i] - label_margin[i]) + std::log(sums[i]);
-      if (want != Want::kDerivatives) continue;
-      for (std::size_t i = 0; i < length; ++i) {
-        // p_y - 1 as minus the others' mass: no cancellation when p_y is close to 1.
-        const auto y = static_cast<std::size_t>(labels[at + i]);
-        double others = 0;
-        for (std::size_t k = 0; k < classes; ++k)
-          if (k != y) others += out[k * rows + at + i];
-        out[y * rows + at + i] = -others;
-      }
+      loss +=
+          run<SoftmaxValueSum>(static_cast<const double*>(tops), static_cast<const double*>(label_margins),
+                               length, static_cast<double*>(sums));
+      if (want == Want::kDerivatives)
+        run<SoftmaxGradientBlock>(labels.data() + at, rows, classes, length, out + at,
+                                  static_cast<double*>(tops));
     }
     return loss;
   });

@@ -10,6 +10,13 @@
 
 namespace parley::glm {
 
+// yes ? a : b on the bits: the compiler cannot turn it into two copies of what follows.
+PARLEY_ALWAYS_INLINE double select(bool yes, double a, double b) {
+  const auto mask = -static_cast<std::uint64_t>(yes);
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) |
+                               (std::bit_cast<std::uint64_t>(b) & ~mask));
+}
+
 // e^x for x <= 0; results below 1e-307 become 0.
 //   x = n log 2 + r with |r| <= log(2)/2;  e^x = 2^n e^r, e^r by its Taylor polynomial of degree 13.
 PARLEY_ALWAYS_INLINE double exp_of_nonpositive(double x) {
@@ -36,7 +43,7 @@ PARLEY_ALWAYS_INLINE double exp_of_nonpositive(double x) {
   const auto bits = (std::bit_cast<std::uint64_t>(shifted) << 52) + (std::uint64_t{1023} << 52);
   const double power = std::bit_cast<double>(bits);
   const double value = power + power * p;
-  return x > -708.0 ? value : 0.0;
+  return select(x > -708.0, value, 0.0);
 }
 
 // log(1 + e) for 0 <= e <= 1.
@@ -44,8 +51,8 @@ PARLEY_ALWAYS_INLINE double exp_of_nonpositive(double x) {
 //   whose argument is at most 0.172 in size.
 PARLEY_ALWAYS_INLINE double log1p_of_unit(double e) {
   const bool upper = e > 0x1.a827999fcef32p-2;
-  const double f = upper ? 0.5 * (e - 1.0) : e;
-  const double base = upper ? 0x1.62e42fefa39efp-1 : 0.0;
+  const double f = select(upper, 0.5 * (e - 1.0), e);
+  const double base = select(upper, 0x1.62e42fefa39efp-1, 0.0);
   const double s = f / (2.0 + f);
   const double q = s * s;
   double p = 2.0 / 21.0;
@@ -60,6 +67,15 @@ PARLEY_ALWAYS_INLINE double log1p_of_unit(double e) {
   p = p * q + 2.0 / 3.0;
   // 2 atanh(s) = 2s + s p q, and 2s = f - s f exactly in real numbers: keeps the leading term unrounded.
   return base + (f - s * (f - p * q));
+}
+
+// log x for finite x >= 1: x = 2^n (1 + e).
+PARLEY_ALWAYS_INLINE double log_of_at_least_one(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
+  const double mantissa = std::bit_cast<double>((bits & 0x000fffffffffffffU) | 0x3ff0000000000000U);
+  return static_cast<double>(static_cast<std::int32_t>(exponent)) * 0x1.62e42fefa39efp-1 +
+         log1p_of_unit(mantissa - 1.0);
 }
 
 }  // namespace parley::glm
