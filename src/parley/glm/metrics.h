@@ -1,0 +1,73 @@
+// How good predictions are. A value that is not defined (no rows, one class only, constant labels, a margin
+// that is not finite) is an empty optional, never NaN.
+//
+//   accuracy            share of rows whose predicted class is right; a binary margin of exactly 0 is an
+//   error balanced accuracy   mean over the classes that occur of the share of their rows that is right AUC
+//   P(score of a positive > score of a negative) + 1/2 P(equal) (Mann-Whitney); for K classes the
+//                       mean over the classes that occur of class against rest
+//   KS                  largest distance between the two classes' distribution functions of the score
+//   log loss            mean of -log p(label)
+//   RMSE, R^2           of real predictions; R^2 = 1 - sum (y - m)^2 / sum (y - mean y)^2
+//   deviance            twice the log-likelihood lost to a perfect fit, over all rows: 2 n log loss; for real
+//   labels
+//                       sum (y - m)^2 (unit variance)
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "parley/glm/loss.h"
+
+namespace parley::glm {
+
+struct Metrics {
+  std::optional<double> accuracy;
+  std::optional<double> balanced_accuracy;
+  std::optional<double> auc;
+  std::optional<double> ks;
+  std::optional<double> log_loss;
+  std::optional<double> rmse;
+  std::optional<double> r_squared;
+  std::optional<double> deviance;
+};
+
+// Every metric that the task has. Margins of K classes are stored class by class: margins[k*n + i]; labels as
+// in training (real; -1/+1; class number).
+Metrics measure(Task task, std::span<const double> margins, std::span<const double> labels);
+
+// Binary: scores of any scale (larger means more likely +1), labels -1/+1.
+std::optional<double> binary_accuracy(std::span<const double> scores, std::span<const double> labels);
+std::optional<double> balanced_binary_accuracy(std::span<const double> scores,
+                                               std::span<const double> labels);
+std::optional<double> area_under_curve(std::span<const double> scores, std::span<const double> labels);
+std::optional<double> kolmogorov_smirnov(std::span<const double> scores, std::span<const double> labels);
+
+// From probabilities of +1. They are moved into [1e-15, 1 - 1e-15] first, so that one confident mistake costs
+// 34.5 and not infinity; from margins `measure` needs no such clip.
+std::optional<double> log_loss_of_probabilities(std::span<const double> probabilities,
+                                                std::span<const double> labels);
+
+// Real labels.
+std::optional<double> root_mean_squared_error(std::span<const double> predictions,
+                                              std::span<const double> labels);
+std::optional<double> r_squared(std::span<const double> predictions, std::span<const double> labels);
+
+// Class of each row: the largest margin, the smaller class number in a tie. One margin per row: 1 if it is
+// above 0.
+int predicted_class(std::span<const double> margins, std::size_t rows, std::size_t row);
+
+std::size_t nonzeros(std::span<const double> weights, double threshold = 0);  // |w_j| > threshold
+
+// The support found against the support of a known truth.
+struct SupportRecovery {
+  std::size_t correct = 0;    // nonzero in both
+  std::size_t incorrect = 0;  // nonzero though the truth is zero
+  std::size_t missed = 0;     // zero though the truth is not
+
+  [[nodiscard]] std::optional<double> precision() const;
+  [[nodiscard]] std::optional<double> recall() const;
+};
+SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth,
+                                 double threshold = 0);
+
+}  // namespace parley::glm

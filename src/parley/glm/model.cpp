@@ -1,0 +1,103 @@
+#include "parley/glm/model.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "parley/glm/batch.h"
+#include "parley/glm/metrics.h"
+#include "parley/glm/objective.h"
+#include "parley/linalg/matrix.h"
+
+namespace parley::glm {
+
+namespace {
+
+Result<void> check_numbers(const std::string& field, const std::vector<double>& values, std::size_t expected,
+                           bool may_be_empty) {
+  if (values.empty() && may_be_empty) return {};
+  if (values.size() != expected)
+    return fail(bad_input({.field = "model." + field}, "must have " + std::to_string(expected) + " entries",
+                          std::to_string(values.size())));
+  for (const double value : values)
+    if (!std::isfinite(value))
+      return fail(bad_input({.field = "model." + field}, "must hold finite numbers", std::to_string(value)));
+  return {};
+}
+
+tl::unexpected<Error> not_for(Task task, const char* what) {
+  return fail(bad_input({.field = "task"}, std::string("has no ") + what + " to predict", name(task)));
+}
+
+}  // namespace
+
+std::size_t Model::outputs() const {
+  return task == Task::kSoftmax ? classes.size() : 1;
+}
+
+Result<void> Model::check() const {
+  const std::size_t d = columns.size();
+  const std::size_t expected_classes = task == Task::kLinear ? 0 : 2;
+  const bool classes_fit = task == Task::kSoftmax ? classes.size() >= 2 : classes.size() == expected_classes;
+  if (!classes_fit)
+    return fail(bad_input({.field = "model.classes"}, "must fit the task " + std::string(name(task)),
+                          std::to_string(classes.size()) + " classes"));
+  PARLEY_CHECK(check_numbers("weights", weights, outputs() * d, false));
+  PARLEY_CHECK(check_numbers("intercepts", intercepts, outputs(), true));
+  PARLEY_CHECK(check_numbers("scales", scales, d, true));
+  PARLEY_CHECK(check_numbers("centers", centers, d, true));
+  PARLEY_CHECK(check_numbers("bounds", bounds, d, true));
+  return {};
+}
+
+std::vector<double> Model::raw_weights() const {
+  std::vector<double> raw = weights;
+  if (!scales.empty())
+    for (std::size_t at = 0; at < raw.size(); ++at) raw[at] *= scales[at % columns.size()];
+  return raw;
+}
+
+std::vector<double> Model::raw_intercepts() const {
+  std::vector<double> raw = intercepts;
+  raw.resize(outputs(), 0.0);
+  if (centers.empty()) return raw;
+  const std::vector<double> slopes = raw_weights();
+  for (std::size_t at = 0; at < slopes.size(); ++at) {
+    const std::size_t j = at % columns.size();
+    if (slopes[at] != 0) raw[at / columns.size()] -= slopes[at] * centers[j];
+  }
+  return raw;
+}
+
+Result<std::vector<double>> Model::margins(const linalg::Matrix& features) const {
+  PARLEY_CHECK(check());
+  if (static_cast<std::size_t>(features.cols()) != columns.size())
+    return fail(bad_input({.field = "features"},
+                          "must have the model's " + std::to_string(columns.size()) + " columns",
+                          std::to_string(features.cols())));
+  std::vector<double> out(static_cast<std::size_t>(features.rows()) * outputs());
+  compute_margins(features, raw_weights(), raw_intercepts(), out);
+  return out;
+}
+
+Result<std::vector<double>> Model::predict_values(const linalg::Matrix& features) const {
+  if (task != Task::kLinear) return not_for(task, "real values");
+  return margins(features);
+}
+
+Result<std::vector<double>> Model::predict_probabilities(const linalg::Matrix& features) const {
+  if (task != Task::kLogistic && task != Task::kSoftmax) return not_for(task, "probabilities");
+  PARLEY_TRY(std::vector<double> out, margins(features));
+  class_probabilities(out, static_cast<std::size_t>(features.rows()), out);
+  return out;
+}
+
+Result<std::vector<int>> Model::predict_classes(const linalg::Matrix& features) const {
+  if (task == Task::kLinear) return not_for(task, "classes");
+  PARLEY_TRY(const std::vector<double> all, margins(features));
+  const auto rows = static_cast<std::size_t>(features.rows());
+  std::vector<int> out(rows);
+  for (std::size_t i = 0; i < rows; ++i) out[i] = predicted_class(all, rows, i);
+  return out;
+}
+
+}  // namespace parley::glm
