@@ -50,6 +50,16 @@ Result<void> ChunkReader::next(std::string& out, const RecordCut& cut, std::size
   }
 }
 
+Result<void> ChunkReader::check_rest() {
+  if (!source_->is_packed()) return {};
+  std::string rest(kPackedChunk, '\0');
+  while (!ended_) {
+    PARLEY_TRY(const std::size_t got, source_->read(rest));
+    ended_ = got < rest.size();
+  }
+  return {};
+}
+
 std::size_t ChunkReader::chunk_size() const {
   const std::size_t left = source_->size_hint();
   return left == 0 ? kPackedChunk : std::clamp(left / 16, kSmallestChunk, kLargestChunk);

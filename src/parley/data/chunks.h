@@ -41,6 +41,10 @@ class ChunkReader {
   // record need not end in a line feed.
   Result<void> next(std::string& out, const RecordCut& cut, std::size_t size);
 
+  // Reads a packed file to its end: a record that makes no sense may be damage that only the checksum
+  // at the end proves.
+  Result<void> check_rest();
+
   // Nothing of the file is left to read beyond what peek shows: it is one chunk.
   [[nodiscard]] bool all_read() const { return ended_; }
 
@@ -115,9 +119,12 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
 
   std::size_t line = file.first_line;
   for (const auto& chunk : parsed) {
-    if (chunk->error != nullptr)
+    if (chunk->error != nullptr) {
+      if (source_error != nullptr) return fail(std::move(*source_error));
+      PARLEY_CHECK(reader.check_rest());
       return fail(bad_input({file.name, line + chunk->error->line, chunk->error->field}, chunk->error->rule,
                             chunk->error->value));
+    }
     line += chunk->lines;
   }
   if (source_error != nullptr) return fail(std::move(*source_error));

@@ -87,6 +87,7 @@ class Unpacked : public ByteSource {
   Unpacked(std::unique_ptr<ByteSource> packed, std::string name, std::string_view kind)
       : packed_(std::move(packed)), name_(std::move(name)), kind_(kind), buffer_(kPackedBuffer) {}
 
+  [[nodiscard]] bool is_packed() const final { return true; }
   Result<std::size_t> read(std::span<char> out) final {
     std::size_t filled = 0;
     while (filled < out.size() && !done_) {

@@ -16,6 +16,8 @@ class ByteSource {
   virtual ~ByteSource() = default;
   // Fills `out` as far as it can; fewer bytes than asked for mean the end.
   virtual Result<std::size_t> read(std::span<char> out) = 0;
+  // Unpacked on the way: damage may show only at the end.
+  [[nodiscard]] virtual bool is_packed() const { return false; }
   // Bytes that are still to come, when that is known without reading; else 0.
   [[nodiscard]] virtual std::size_t size_hint() const { return 0; }
 };

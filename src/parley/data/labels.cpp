@@ -32,19 +32,6 @@ std::string shown(std::span<const std::string> names) {
   return names.size() > kShown ? text + ", ..." : text;
 }
 
-// Positions of the names in class order.
-std::vector<std::size_t> class_order(const std::vector<std::string>& names) {
-  std::vector<std::optional<double>> numbers;
-  for (const auto& name : names) numbers.push_back(as_number(name));
-  const bool numeric = std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return n.has_value(); });
-  std::vector<std::size_t> order(names.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return numeric ? *numbers[a] < *numbers[b] : names[a] < names[b];
-  });
-  return order;
-}
-
 // Numbers become positions in a list of their distinct values.
 Result<RawLabels> named(std::vector<double> values, const Place& place) {
   std::vector<double> distinct;
@@ -130,6 +117,18 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
 
 }  // namespace
 
+std::vector<std::size_t> level_order(const std::vector<std::string>& names) {
+  std::vector<std::optional<double>> numbers;
+  for (const auto& name : names) numbers.push_back(as_number(name));
+  const bool numeric = std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return n.has_value(); });
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return numeric ? *numbers[a] < *numbers[b] : names[a] < names[b];
+  });
+  return order;
+}
+
 std::string class_name(double label) { return label == 0 ? "0" : fmt::format("{}", label); }
 
 std::string class_name(std::string_view label) {
@@ -147,7 +146,7 @@ Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& rules) {
   if (raw.names.empty()) {
     PARLEY_TRY(raw, named(std::move(raw.values), rules.place));
   }
-  const std::vector<std::size_t> order = class_order(raw.names);
+  const std::vector<std::size_t> order = level_order(raw.names);
   std::vector<std::string> names;
   names.reserve(order.size());
   for (const std::size_t at : order) names.push_back(raw.names[at]);

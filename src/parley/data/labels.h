@@ -17,6 +17,9 @@ namespace parley::data {
 std::string class_name(std::string_view label);
 std::string class_name(double label);
 
+// Positions of the names in their order: by number when all are numbers, else by name.
+std::vector<std::size_t> level_order(const std::vector<std::string>& names);
+
 struct RawLabels {
   std::vector<double> values;      // numbers; or positions in `names`
   std::vector<std::string> names;  // of distinct classes, any order; empty when values are numbers

@@ -1,0 +1,295 @@
+#include "parley/data/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "parley/core/text.h"
+#include "parley/data/labels.h"
+
+namespace parley::data {
+
+namespace {
+
+using linalg::Index;
+
+// Reads as much of the beginning as it takes to see a few whole records.
+Result<CsvLayout> look_ahead(ChunkReader& reader, const std::string& file_name, const LayoutHints& hints) {
+  constexpr std::size_t kRecordsToSee = 4;
+  for (std::size_t wanted = std::size_t{1} << 17;; wanted *= 4) {
+    PARLEY_TRY(std::string_view start, reader.peek(wanted));
+    if (start.substr(0, 3) == "\xef\xbb\xbf") {
+      reader.skip(3);  // a byte-order mark
+      PARLEY_TRY(start, reader.peek(0));
+    }
+    const bool is_whole = reader.all_read();
+    if (!is_whole && static_cast<std::size_t>(std::count(start.begin(), start.end(), '\n')) < kRecordsToSee) continue;
+    auto layout = find_layout(start, is_whole, file_name, hints);
+    if (!layout && !is_whole) continue;
+    return layout;
+  }
+}
+
+// Levels of an open category over all chunks, and what each chunk's codes become.
+struct MergedLevels {
+  std::vector<std::string> names;
+  std::vector<std::vector<Index>> code_of;  // by chunk, then by the chunk's code
+};
+
+template <class TableOf, class NameOf>
+MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& table_of, const NameOf& name_of) {
+  LevelTable all;
+  MergedLevels merged;
+  for (const auto& chunk : chunks) {
+    std::vector<Index> codes;
+    for (const auto& level : table_of(chunk).names()) codes.push_back(all.add(name_of(level)));
+    merged.code_of.push_back(std::move(codes));
+  }
+  const std::vector<std::size_t> order = level_order(all.names());
+  std::vector<Index> place(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    place[order[k]] = static_cast<Index>(k);
+    merged.names.push_back(all.names()[order[k]]);
+  }
+  for (auto& codes : merged.code_of)
+    for (Index& code : codes) code = place[static_cast<std::size_t>(code)];
+  return merged;
+}
+
+class Assembly {
+ public:
+  Assembly(std::vector<CsvChunk> chunks, CsvPlan plan, const std::string& file_name, const LoadOptions& options)
+      : chunks_(std::move(chunks)), file_name_(file_name), options_(options) {
+    table_.plan = std::move(plan);
+    table_.data.notes = table_.plan.notes;
+  }
+
+  Result<CsvTable> run() {
+    count();
+    if (rows_ == 0)
+      return fail(bad_input({file_name_, 0, ""}, table_.data.dropped > 0 ? "has no records left: every row was dropped"
+                                                                         : "is empty: it has a header but no records"));
+    if (rows_ > static_cast<std::size_t>(std::numeric_limits<Index>::max()))
+      return fail(bad_input({file_name_, 0, ""}, "has more than 2^31 - 1 records"));
+    table_.levels.resize(table_.plan.columns.size());
+    table_.overflowed.resize(table_.plan.columns.size());
+    PARLEY_CHECK(build_features());
+    PARLEY_CHECK(build_labels());
+    for (auto& chunk : chunks_) std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+    write_notes();
+    table_.data.schema = table_.plan.schema;
+    table_.data.schema.format = Format::kCsv;
+    return std::move(table_);
+  }
+
+ private:
+  void count() {
+    table_.counts.resize(table_.plan.columns.size());
+    for (const auto& chunk : chunks_) {
+      rows_ += chunk.rows;
+      table_.data.dropped += chunk.dropped;
+      for (std::size_t j = 0; j < chunk.counts.size(); ++j) {
+        CellCounts& sum = table_.counts[j];
+        const CellCounts& part = chunk.counts[j];
+        sum.missing += part.missing;
+        sum.clipped += part.clipped;
+        sum.unknown += part.unknown;
+        sum.smallest = std::min(sum.smallest, part.smallest);
+        sum.largest = std::max(sum.largest, part.largest);
+        sum.whole = sum.whole && part.whole;
+        table_.data.clipped += part.clipped;
+      }
+    }
+  }
+
+  Result<void> build_features() {
+    linalg::ColumnsBuilder builder(static_cast<Index>(rows_));
+    std::vector<std::size_t> by_schema(table_.plan.columns.size());
+    for (std::size_t j = 0; j < by_schema.size(); ++j) by_schema[j] = j;
+    std::sort(by_schema.begin(), by_schema.end(), [&](std::size_t a, std::size_t b) {
+      return table_.plan.columns[a].schema < table_.plan.columns[b].schema;
+    });
+    for (const std::size_t j : by_schema) {
+      const CsvColumn& column = table_.plan.columns[j];
+      if (column.kind == CellKind::kNumber || column.kind == CellKind::kInteger || column.kind == CellKind::kBoolean) {
+        std::vector<linalg::ColumnBlock> stretches;
+        for (auto& chunk : chunks_) stretches.push_back(std::move(chunk.numbers[column.slot]));
+        builder.append(std::move(stretches));
+        names_.push_back(column.name);
+        bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0 : std::max(std::abs(column.lower), std::abs(column.upper)));
+      } else if (column.kind == CellKind::kCategory) {
+        PARLEY_CHECK(build_category(j, builder));
+      }
+    }
+    if (names_.empty() && !table_.plan.lenient) return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
+    table_.data.features = std::move(builder).build();
+    table_.data.columns = ColumnNames(std::move(names_));
+    if (std::any_of(bounds_.begin(), bounds_.end(), [](double b) { return b != kUnbounded; })) table_.data.bounds = std::move(bounds_);
+    return {};
+  }
+
+  Result<void> build_category(std::size_t j, linalg::ColumnsBuilder& builder) {
+    const CsvColumn& column = table_.plan.columns[j];
+    ColumnSchema& declared = table_.plan.schema.columns[column.schema];
+    std::vector<std::vector<Index>> code_of;
+    if (column.open_levels) {
+      MergedLevels merged = merge_levels(
+          chunks_, [&](const CsvChunk& chunk) -> const LevelTable& { return chunk.found[column.slot]; },
+          [](const std::string& level) { return level; });
+      const bool overflowed = merged.names.size() > kMostFoundLevels ||
+                              std::any_of(chunks_.begin(), chunks_.end(), [&](const CsvChunk& c) { return c.overflowed[column.slot]; });
+      if (overflowed) {
+        if (!table_.plan.lenient)
+          return fail(bad_input({file_name_, 0, column.name},
+                                fmt::format("has more than {} different values; a schema can list its levels, or declare it id or ignore",
+                                            kMostFoundLevels)));
+        table_.overflowed[j] = true;
+        return {};
+      }
+      declared.levels = merged.names;
+      declared.confirmed = false;
+      // The next file gets the same columns: without a missing cell here there is no column for one.
+      if (column.missing == Missing::kLevel && table_.counts[j].missing == 0) declared.missing = Missing::kZero;
+      code_of = std::move(merged.code_of);
+    }
+    const std::vector<std::string>& levels = declared.levels;
+    const auto listed = static_cast<Index>(levels.size());
+    const bool missing_level = column.missing == Missing::kLevel && (table_.counts[j].missing > 0 || !column.open_levels);
+    std::vector<Index> codes;
+    codes.reserve(rows_);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      for (const Index code : chunks_[c].codes[column.slot]) {
+        if (code == kMissingLevel)
+          codes.push_back(listed);
+        else
+          codes.push_back(code < 0 || code_of.empty() ? code : code_of[c][static_cast<std::size_t>(code)]);
+      }
+      chunks_[c].codes[column.slot] = {};
+    }
+    builder.append_categories(codes, listed + (missing_level ? 1 : 0));
+    for (const auto& level : levels) names_.push_back(column.name + "=" + level);
+    if (missing_level) names_.push_back(column.name + "=(missing)");
+    bounds_.resize(names_.size(), 1.0);
+    table_.levels[j] = levels;
+    return {};
+  }
+
+  Result<void> build_labels() {
+    if (!table_.plan.has_label) return {};
+    const auto at = std::find_if(table_.plan.columns.begin(), table_.plan.columns.end(), [](const CsvColumn& column) {
+      return column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
+    });
+    const ColumnSchema& declared = table_.plan.schema.columns[at->schema];
+    RawLabels raw;
+    raw.values.reserve(rows_);
+    std::vector<std::vector<Index>> code_of;
+    if (at->kind == CellKind::kClassLabel) {
+      raw.names = at->levels.names();
+      if (at->open_levels) {
+        MergedLevels merged = merge_levels(
+            chunks_, [](const CsvChunk& chunk) -> const LevelTable& { return chunk.classes; },
+            [](const std::string& level) { return class_name(level); });
+        raw.names = merged.names;
+        code_of = std::move(merged.code_of);
+      }
+    }
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      for (const double value : chunks_[c].labels)
+        raw.values.push_back(code_of.empty() ? value : code_of[c][static_cast<std::size_t>(value)]);
+      chunks_[c].labels = {};
+    }
+    table_.levels[static_cast<std::size_t>(at - table_.plan.columns.begin())] = raw.names;
+    if (table_.plan.lenient) return {};
+    LabelRules rules{.kind = options_.labels,
+                     .positive = options_.positive,
+                     .classes = options_.classes,
+                     .place = {file_name_, 0, at->name}};
+    // Levels of a declared label: the second of two is positive, several are classes in that order.
+    if (rules.classes.empty() && rules.positive.empty() && !declared.levels.empty()) {
+      if (options_.labels == LabelKind::kClasses)
+        for (const auto& level : declared.levels) rules.classes.push_back(class_name(level));
+      else if (options_.labels == LabelKind::kBinary && declared.levels.size() == 2)
+        rules.positive = {declared.levels[1]};
+    }
+    if (at->kind == CellKind::kClassLabel && !at->open_levels) drop_absent_classes(raw);
+    PARLEY_TRY(auto labels, make_labels(std::move(raw), rules));
+    table_.data.labels = std::move(labels.labels);
+    table_.data.notes.insert(table_.data.notes.end(), labels.notes.begin(), labels.notes.end());
+    return {};
+  }
+
+  // Classes that are listed but have no row must not hide that only one class is there.
+  static void drop_absent_classes(RawLabels& raw) {
+    std::vector<double> place(raw.names.size(), -1);
+    std::vector<std::string> present;
+    for (double& value : raw.values) {
+      double& at = place[static_cast<std::size_t>(value)];
+      if (at < 0) {
+        at = static_cast<double>(present.size());
+        present.push_back(raw.names[static_cast<std::size_t>(value)]);
+      }
+      value = at;
+    }
+    raw.names = std::move(present);
+  }
+
+  void write_notes() {
+    std::vector<std::string>& notes = table_.data.notes;
+    const auto counted = [](std::size_t count) { return with_commas(static_cast<long long>(count)); };
+    if (table_.plan.guessed && !table_.plan.lenient)
+      notes.emplace_back("no schema: types of columns were guessed from the data, and nothing about them is public");
+    if (table_.data.dropped > 0) notes.push_back(fmt::format("{} rows with a missing value were dropped", counted(table_.data.dropped)));
+    if (table_.data.clipped > 0) notes.push_back(fmt::format("{} values beyond their bound were clipped to it", counted(table_.data.clipped)));
+    std::vector<std::string> constant;
+    for (std::size_t j = 0; j < table_.plan.columns.size(); ++j) {
+      const CsvColumn& column = table_.plan.columns[j];
+      const CellCounts& counts = table_.counts[j];
+      if (counts.unknown > 0)
+        notes.push_back(fmt::format("column '{}': {} cells with unlisted levels count as no level", column.name, counted(counts.unknown)));
+      const bool number = column.kind == CellKind::kNumber || column.kind == CellKind::kInteger || column.kind == CellKind::kBoolean;
+      if (number && counts.smallest == counts.largest && counts.missing == 0 && rows_ > 1) constant.push_back(printable(column.name, 40));
+      if (column.kind == CellKind::kCategory && column.open_levels && table_.levels[j].size() == 1 && counts.missing == 0 && rows_ > 1)
+        constant.push_back(printable(column.name, 40));
+    }
+    if (!constant.empty()) {
+      const std::size_t count = constant.size();
+      if (count > 5) constant.resize(5);
+      notes.push_back(fmt::format("{} {} the same value in every row: {}{}", count, count == 1 ? "column has" : "columns have",
+                                  fmt::join(constant, ", "), count > 5 ? ", ..." : ""));
+    }
+  }
+
+  std::vector<CsvChunk> chunks_;
+  const std::string& file_name_;
+  const LoadOptions& options_;
+  CsvTable table_;
+  std::size_t rows_ = 0;
+  std::vector<std::string> names_;
+  std::vector<double> bounds_;
+};
+
+}  // namespace
+
+Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options, bool lenient) {
+  PARLEY_TRY(auto bytes, open());
+  ChunkReader reader(std::move(bytes));
+  const Schema* schema = options.schema ? &*options.schema : nullptr;
+  PARLEY_TRY(const CsvLayout layout, look_ahead(reader, file_name, {schema, options.label}));
+  PARLEY_TRY(CsvPlan plan, plan_columns(layout, options, file_name, lenient));
+  plan.notes.insert(plan.notes.begin(), layout.notes.begin(), layout.notes.end());
+  reader.skip(layout.data_begin);
+  PARLEY_TRY(auto chunks,
+             parse_chunks<CsvChunk>(
+                 reader, {file_name, layout.data_line},
+                 [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
+                 [&](std::string_view text, CsvChunk& out) { parse_csv_chunk(text, layout, plan, out); }));
+  return Assembly(std::move(chunks), std::move(plan), file_name, options).run();
+}
+
+Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {
+  PARLEY_TRY(CsvTable table, read_csv_table(open, file_name, options, false));
+  return std::move(table.data);
+}
+
+}  // namespace parley::data

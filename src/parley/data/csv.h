@@ -1,0 +1,30 @@
+// Tables of text: a record a line, cells between delimiters, as spreadsheets, statistics programs and
+// databases write them (RFC 4180 and its relatives).
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/data/csv_plan.h"
+#include "parley/data/csv_rows.h"
+#include "parley/data/dataset.h"
+#include "parley/data/libsvm.h"
+#include "parley/data/load.h"
+
+namespace parley::data {
+
+struct CsvTable {
+  Dataset data;
+  CsvPlan plan;
+  std::vector<CellCounts> counts;                // by file column
+  std::vector<std::vector<std::string>> levels;  // by file column: categories and class labels, in order
+  std::vector<bool> overflowed;                  // by file column: too many levels to list
+};
+
+// `lenient` is for a description: missing cells and too many levels are no errors.
+Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options, bool lenient);
+
+Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options);
+
+}  // namespace parley::data

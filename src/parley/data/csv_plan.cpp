@@ -1,0 +1,280 @@
+#include "parley/data/csv_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "parley/core/text.h"
+#include "parley/data/conventions.h"
+#include "parley/data/labels.h"
+#include "parley/data/number.h"
+
+namespace parley::data {
+
+namespace {
+
+bool is_number(std::string_view cell) {
+  const ParsedNumber parsed = parse_number(cell.data(), cell.data() + cell.size());
+  return parsed.error == NumberError::kNone && parsed.end == cell.data() + cell.size();
+}
+
+// The type of column j as the sample has it: a number when most cells are numbers (so that a stray
+// word is an error and not a category), else a category.
+ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing, std::vector<std::string>& notes) {
+  ColumnSchema column;
+  column.name = layout.names[j];
+  std::size_t present = 0;
+  std::size_t numbers = 0;
+  for (const auto& record : layout.sample) {
+    if (j >= record.size() || missing.contains(record[j])) continue;
+    ++present;
+    if (is_number(record[j])) ++numbers;
+  }
+  if (present == 0 && !layout.sample.empty()) {
+    column.type = ColumnType::kIgnore;
+    notes.push_back(fmt::format("column '{}' is empty and was left out", printable(column.name)));
+  } else if (2 * numbers >= present) {
+    column.type = ColumnType::kNumber;
+  } else {
+    column.type = ColumnType::kCategory;
+    column.missing = Missing::kLevel;
+    column.unknown = UnknownLevel::kIgnore;
+    column.confirmed = false;
+  }
+  return column;
+}
+
+Schema guess_schema(const CsvLayout& layout, Schema schema, const TextSet& missing, std::vector<std::string>& notes) {
+  bool has_id = false;
+  for (std::size_t j = 0; j < layout.names.size(); ++j) {
+    if (layout.header && !has_id && is_id_name(layout.names[j])) {
+      has_id = true;
+      schema.columns.push_back({.name = layout.names[j], .type = ColumnType::kId});
+      continue;
+    }
+    schema.columns.push_back(guess_column(layout, j, missing, notes));
+    // A first column without a name is the row number of the program that wrote the table.
+    if (j == 0 && layout.header && layout.names[0] == "column1" && schema.columns.back().type == ColumnType::kNumber) {
+      schema.columns.back().type = ColumnType::kIgnore;
+      notes.emplace_back("the first column has no name: taken for row numbers and left out");
+    }
+  }
+  return schema;
+}
+
+// Which file column is the label; none when there is none (an error only when one is required).
+Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std::vector<std::string>& names, const Schema& schema,
+                                              const LoadOptions& options, const std::string& file_name,
+                                              std::vector<std::string>& notes) {
+  if (options.label_use == LabelUse::kNone) return std::optional<std::size_t>();
+  const auto position = [&](std::string_view wanted) -> std::optional<std::size_t> {
+    const auto at = std::find(names.begin(), names.end(), wanted);
+    if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
+    if (!layout.header && wanted == "first") return 0;
+    if (!layout.header && wanted == "last") return names.size() - 1;
+    return std::nullopt;
+  };
+  std::string declared;
+  for (const auto& column : schema.columns)
+    if (column.type == ColumnType::kLabel) declared = column.name;
+  if (!options.label.empty()) {
+    const auto at = position(options.label);
+    if (!declared.empty() && declared != (at ? names[*at] : options.label))
+      return fail(bad_input({file_name, 0, "label"}, fmt::format("the schema's label is '{}', another is asked for", declared),
+                            options.label));
+    if (at || options.label_use == LabelUse::kOptional) return at;
+    return fail(bad_input({file_name, 0, "label"},
+                          "label missing: the file has no such column" + suggestion(options.label, names), options.label));
+  }
+  if (!declared.empty()) {
+    const auto at = position(declared);
+    if (at || options.label_use == LabelUse::kOptional) return at;
+    return fail(bad_input({file_name, 0, "label"},
+                          "label missing: the file has no such column" + suggestion(declared, names), declared));
+  }
+  std::optional<std::size_t> usual;
+  for (std::size_t j = 0; layout.header && j < layout.names.size(); ++j) {
+    const int rank = label_rank(layout.names[j]);
+    if (rank >= 0 && (!usual || rank < label_rank(layout.names[*usual]))) usual = j;
+  }
+  if (usual) {
+    notes.push_back(fmt::format("column '{}' was taken for the label", layout.names[*usual]));
+    return usual;
+  }
+  if (options.label_use == LabelUse::kOptional) return std::optional<std::size_t>();
+  return fail(bad_input({file_name, 0, "label"},
+                        layout.header ? "label missing: no column is named y, label, target or class; name the label column"
+                                      : "label missing: the file has no header; name the label column (first, last, x0, x1, ...)"));
+}
+
+std::vector<std::string> known_classes(const ColumnSchema& column, const LoadOptions& options) {
+  // One against the rest: whatever is not positive is negative.
+  if (options.labels == LabelKind::kBinary && !options.positive.empty()) return {};
+  std::vector<std::string> classes;
+  for (const auto& level : options.classes.empty() ? column.levels : options.classes) classes.push_back(class_name(level));
+  return classes;
+}
+
+// How the cells of a column are read.
+CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const LoadOptions& options) {
+  CsvColumn column;
+  column.name = declared.name;
+  column.missing = declared.missing;
+  column.missing_value = declared.missing == Missing::kValue ? declared.missing_value : 0.0;
+  column.refuse_out_of_bounds = schema.out_of_bounds == OutOfBounds::kRefuse;
+  column.ignore_unknown = declared.unknown == UnknownLevel::kIgnore;
+  const auto within = [&](std::optional<double> otherwise) {
+    if (declared.bound()) {
+      column.lower = *declared.lower;
+      column.upper = *declared.upper;
+    } else if (otherwise) {
+      column.lower = -*otherwise;
+      column.upper = *otherwise;
+    }
+  };
+  switch (declared.type) {
+    case ColumnType::kNumber:
+      column.kind = CellKind::kNumber;
+      within(schema.bound ? schema.bound : options.bound);
+      break;
+    case ColumnType::kInteger:
+      column.kind = CellKind::kInteger;
+      within(schema.bound ? schema.bound : options.bound);
+      break;
+    case ColumnType::kBoolean:
+      column.kind = CellKind::kBoolean;
+      column.levels = LevelTable(declared.levels);
+      break;
+    case ColumnType::kCategory:
+      column.kind = CellKind::kCategory;
+      column.levels = LevelTable(declared.levels);
+      column.open_levels = declared.levels.empty();
+      break;
+    case ColumnType::kLabel:
+      if (options.labels == LabelKind::kReal) {
+        column.kind = CellKind::kRealLabel;
+        within(schema.label_bound ? schema.label_bound : options.label_bound);
+      } else {
+        column.kind = CellKind::kClassLabel;
+        column.levels = LevelTable(known_classes(declared, options));
+        column.open_levels = column.levels.size() == 0;
+      }
+      break;
+    case ColumnType::kId: column.kind = CellKind::kId; break;
+    case ColumnType::kIgnore: column.kind = CellKind::kSkip; break;
+  }
+  return column;
+}
+
+// Position in the schema of every file column.
+Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& schema, const LoadOptions& options,
+                                       const std::string& file_name) {
+  std::vector<std::size_t> positions;
+  const bool label_may_lack = options.label_use != LabelUse::kRequired;
+  if (!layout.header) {
+    const std::size_t cells = layout.names.size();
+    if (cells == schema.columns.size()) {
+      for (std::size_t j = 0; j < cells; ++j) positions.push_back(j);
+    } else if (label_may_lack && cells + 1 == schema.columns.size()) {
+      for (std::size_t k = 0; k < schema.columns.size(); ++k)
+        if (schema.columns[k].type != ColumnType::kLabel) positions.push_back(k);
+    }
+    if (positions.size() != cells)
+      return fail(bad_input({file_name, layout.data_line, ""},
+                            fmt::format("the schema has {} columns, the file has {}", schema.columns.size(), cells)));
+    return positions;
+  }
+  std::vector<std::string> known;
+  for (const auto& column : schema.columns) known.push_back(column.name);
+  for (const auto& name : layout.names) {
+    const auto at = std::find(known.begin(), known.end(), name);
+    if (at == known.end())
+      return fail(bad_input({file_name, layout.data_line - 1, "header"},
+                            "the schema does not have this column (type = \"ignore\" leaves one out)" + suggestion(name, known), name));
+    positions.push_back(static_cast<std::size_t>(at - known.begin()));
+  }
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    const ColumnType type = schema.columns[k].type;
+    const bool may_lack = type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack);
+    if (!may_lack && std::find(positions.begin(), positions.end(), k) == positions.end())
+      return fail(bad_input({file_name, layout.data_line - 1, "header"},
+                            type == ColumnType::kLabel ? "label missing: a column of the schema is not in the file"
+                                                       : "a column of the schema is not in the file",
+                            known[k]));
+  }
+  return positions;
+}
+
+}  // namespace
+
+linalg::Index LevelTable::add(std::string_view level) {
+  const auto next = static_cast<linalg::Index>(names_.size());
+  const auto [at, is_new] = numbers_.emplace(level, next);
+  if (is_new) names_.emplace_back(level);
+  return at->second;
+}
+
+int boolean_word(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kFalse = {"0", "false", "no", "f", "n"};
+  constexpr std::array<std::string_view, 5> kTrue = {"1", "true", "yes", "t", "y"};
+  if (text.size() > 5) return -1;
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (std::find(kFalse.begin(), kFalse.end(), lower) != kFalse.end()) return 0;
+  return std::find(kTrue.begin(), kTrue.end(), lower) != kTrue.end() ? 1 : -1;
+}
+
+Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name, bool lenient) {
+  CsvPlan plan;
+  plan.lenient = lenient;
+  plan.schema = options.schema.value_or(Schema());
+  for (const auto& marker : plan.schema.missing_markers) {
+    plan.missing_markers.insert(marker);
+    if (const ParsedNumber parsed = parse_number(marker.data(), marker.data() + marker.size());
+        parsed.error == NumberError::kNone && parsed.end == marker.data() + marker.size())
+      plan.missing_numbers.push_back(parsed.value);
+  }
+  plan.empty_is_missing = plan.missing_markers.contains(std::string_view());
+  plan.guessed = plan.schema.columns.empty();
+  if (plan.guessed) plan.schema = guess_schema(layout, std::move(plan.schema), plan.missing_markers, plan.notes);
+  PARLEY_TRY(const auto positions, match(layout, plan.schema, options, file_name));
+  std::vector<std::string> names;  // of the file's columns; a file without header has the schema's
+  for (const std::size_t position : positions) names.push_back(plan.schema.columns[position].name);
+  PARLEY_TRY(const auto label, find_label(layout, names, plan.schema, options, file_name, plan.notes));
+  for (ColumnSchema& column : plan.schema.columns) {
+    const bool is_label = label && &column == &plan.schema.columns[positions[*label]];
+    if (is_label && column.type != ColumnType::kLabel) {
+      const bool category = column.type == ColumnType::kCategory;
+      column.type = ColumnType::kLabel;
+      if (plan.guessed || category) column.missing = Missing::kError;
+      column.unknown = UnknownLevel::kRefuse;
+      if (plan.guessed) column.confirmed = true;
+      if (column.missing != Missing::kError && column.missing != Missing::kDropRow) column.missing = Missing::kError;
+    }
+  }
+
+  for (const std::size_t position : positions) {
+    const ColumnSchema& declared = plan.schema.columns[position];
+    CsvColumn column = reading(declared, plan.schema, options);
+    column.schema = position;
+    if (declared.type == ColumnType::kLabel && !label) column.kind = CellKind::kSkip;
+    if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId) column.missing = Missing::kZero;
+    switch (column.kind) {
+      case CellKind::kNumber:
+      case CellKind::kInteger:
+      case CellKind::kBoolean: column.slot = plan.numbers++; break;
+      case CellKind::kCategory: column.slot = plan.codes++; break;
+      case CellKind::kRealLabel:
+      case CellKind::kClassLabel: plan.has_label = true; break;
+      case CellKind::kId: plan.has_id = true; break;
+      case CellKind::kSkip: break;
+    }
+    plan.columns.push_back(std::move(column));
+  }
+  return plan;
+}
+
+}  // namespace parley::data

@@ -1,0 +1,87 @@
+// What becomes of each column of a CSV file: its schema, given or guessed from the first records, and
+// its place among the features.
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/data/csv_layout.h"
+#include "parley/data/load.h"
+#include "parley/linalg/matrix.h"
+
+namespace parley::data {
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+using TextSet = std::unordered_set<std::string, TextHash, std::equal_to<>>;
+
+// Numbers for texts, in the order of their first appearance.
+class LevelTable {
+ public:
+  LevelTable() = default;
+  explicit LevelTable(const std::vector<std::string>& levels) {
+    for (const auto& level : levels) add(level);
+  }
+  [[nodiscard]] linalg::Index find(std::string_view level) const {  // -1 when it is not there
+    const auto at = numbers_.find(level);
+    return at == numbers_.end() ? -1 : at->second;
+  }
+  linalg::Index add(std::string_view level);
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::unordered_map<std::string, linalg::Index, TextHash, std::equal_to<>> numbers_;
+  std::vector<std::string> names_;
+};
+
+// Categories whose levels nobody listed may have this many.
+inline constexpr std::size_t kMostFoundLevels = 1000;
+// Likewise classes of a label.
+inline constexpr std::size_t kMostFoundClasses = 10000;
+
+enum class CellKind { kSkip, kNumber, kInteger, kBoolean, kCategory, kRealLabel, kClassLabel, kId };
+
+struct CsvColumn {
+  std::string name;
+  CellKind kind = CellKind::kSkip;
+  std::size_t slot = 0;    // among the columns stored the same way: numbers, codes
+  std::size_t schema = 0;  // position in CsvPlan::schema.columns
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+  bool refuse_out_of_bounds = false;
+  Missing missing = Missing::kError;
+  double missing_value = 0;
+  LevelTable levels;
+  bool open_levels = false;  // levels are collected from the file
+  bool ignore_unknown = false;
+};
+
+struct CsvPlan {
+  Schema schema;                   // given, or guessed
+  std::vector<CsvColumn> columns;  // in file order
+  std::size_t numbers = 0;         // slots
+  std::size_t codes = 0;
+  bool has_label = false;
+  bool has_id = false;
+  TextSet missing_markers;
+  std::vector<double> missing_numbers;  // markers that are numbers, such as -999
+  bool empty_is_missing = false;
+  bool guessed = false;  // no schema was given
+  bool lenient = false;  // for describe: missing cells and too many levels are no errors
+  std::vector<std::string> notes;
+};
+
+Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name, bool lenient);
+
+// 0 or 1 for the usual words of a boolean; -1 for others.
+int boolean_word(std::string_view text);
+
+}  // namespace parley::data

@@ -1,0 +1,282 @@
+#include "parley/data/csv_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/core/text.h"
+#include "parley/data/labels.h"
+#include "parley/data/number.h"
+
+namespace parley::data {
+
+class CsvRows {
+ public:
+  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out)
+      : cursor_(text, layout.delimiter), layout_(layout), plan_(plan), out_(out), numbers_(plan.numbers), codes_(plan.codes) {
+    out_.numbers.resize(plan.numbers);
+    out_.codes.resize(plan.codes);
+    out_.found.resize(plan.codes);
+    out_.overflowed.resize(plan.codes);
+    out_.counts.resize(plan.columns.size());
+    for (const auto& marker : plan.missing_markers) longest_marker_ = std::max(longest_marker_, marker.size());
+  }
+
+  void parse() {
+    while (!cursor_.at_end()) {
+      if (cursor_.skip_line_without_record(layout_.comment)) continue;
+      if (!parse_record()) break;
+    }
+    out_.lines = cursor_.line_feeds();
+  }
+
+ private:
+  bool reject(const std::string& field, std::string rule, std::string_view value) {
+    out_.error = std::make_unique<ChunkError>(ChunkError{cell_line_, field, std::move(rule), std::string(value)});
+    return false;
+  }
+
+  bool parse_record() {
+    drop_ = false;
+    const std::size_t wanted = plan_.columns.size();
+    const std::size_t record_line = cursor_.line_feeds();
+    std::size_t j = 0;
+    do {
+      cell_line_ = cursor_.line_feeds();
+      if (j == wanted) return reject_extra_cells(record_line);
+      if (!parse_cell(plan_.columns[j], out_.counts[j])) return false;
+      ++j;
+    } while (!cursor_.at_record_end());
+    if (j != wanted) {
+      cell_line_ = record_line;
+      return reject_ragged(j);
+    }
+    if (drop_) {
+      ++out_.dropped;
+      return true;
+    }
+    for (std::size_t k = 0; k < numbers_.size(); ++k) out_.numbers[k].push(numbers_[k]);
+    for (std::size_t k = 0; k < codes_.size(); ++k) out_.codes[k].push_back(codes_[k]);
+    if (plan_.has_label) out_.labels.push_back(label_);
+    if (plan_.has_id) out_.ids.push_back(std::move(id_));
+    ++out_.rows;
+    return true;
+  }
+
+  bool reject_ragged(std::size_t cells) {
+    return reject("", fmt::format("has {} cells where the table has {} columns", cells, plan_.columns.size()), "");
+  }
+
+  bool reject_extra_cells(std::size_t record_line) {
+    std::size_t cells = plan_.columns.size();
+    std::string_view cell;
+    do {
+      ++cells;
+    } while (cursor_.read(cell) == CellCursor::Problem::kNone && !cursor_.at_record_end());
+    cell_line_ = record_line;
+    return reject_ragged(cells);
+  }
+
+  bool parse_cell(const CsvColumn& column, CellCounts& counts) {
+    switch (column.kind) {
+      case CellKind::kNumber: return parse_number_cell(column, counts, numbers_[column.slot]);
+      case CellKind::kInteger:
+        if (!parse_number_cell(column, counts, numbers_[column.slot])) return false;
+        return drop_ || numbers_[column.slot] == std::nearbyint(numbers_[column.slot]) ||
+               reject(column.name, "must be an integer", fmt::format("{}", numbers_[column.slot]));
+      case CellKind::kRealLabel: return parse_number_cell(column, counts, label_);
+      case CellKind::kBoolean: return parse_boolean(column, counts);
+      case CellKind::kCategory: return parse_category(column, counts);
+      case CellKind::kClassLabel: return parse_class(column, counts);
+      case CellKind::kId: return parse_id(column, counts);
+      case CellKind::kSkip: {
+        std::string_view cell;
+        return read_text(column, cell);
+      }
+    }
+    return false;
+  }
+
+  bool read_text(const CsvColumn& column, std::string_view& cell) {
+    switch (cursor_.read(cell)) {
+      case CellCursor::Problem::kNone: return true;
+      case CellCursor::Problem::kTextAfterQuote: return reject(column.name, "text follows a closing quote", cell);
+      case CellCursor::Problem::kQuoteNotClosed: return reject(column.name, "a quote is not closed", cell);
+    }
+    return false;
+  }
+
+  bool is_missing(std::string_view cell) const {
+    if (cell.empty()) return plan_.empty_is_missing;
+    return cell.size() <= longest_marker_ && plan_.missing_markers.contains(cell);
+  }
+
+  bool is_missing(double value) const {
+    return std::find(plan_.missing_numbers.begin(), plan_.missing_numbers.end(), value) != plan_.missing_numbers.end();
+  }
+
+  // Sets `value` by the column's rule for missing cells.
+  bool take_missing(const CsvColumn& column, CellCounts& counts, std::string_view cell, double& value) {
+    ++counts.missing;
+    switch (column.missing) {
+      case Missing::kZero: value = 0; return true;
+      case Missing::kValue: value = column.missing_value; return true;
+      case Missing::kLevel: value = kMissingLevel; return true;
+      case Missing::kDropRow: drop_ = true; return true;
+      case Missing::kError: break;
+    }
+    return reject(column.name,
+                  plan_.guessed ? "missing value; a schema can give a rule for it (missing = \"zero\", \"drop-row\", a number)"
+                                : "missing value, and the schema's rule for it is error",
+                  cell);
+  }
+
+  bool parse_number_cell(const CsvColumn& column, CellCounts& counts, double& value) {
+    cursor_.skip_blanks();
+    const char* const begin = cursor_.p_;
+    const ParsedNumber parsed = parse_number(begin, cursor_.end_);
+    cursor_.p_ = parsed.end;
+    if (parsed.error == NumberError::kNone && pass_number_border()) [[likely]] {
+      value = parsed.value;
+      if (!plan_.missing_numbers.empty() && is_missing(value)) [[unlikely]]
+        return take_missing(column, counts, {begin, static_cast<std::size_t>(parsed.end - begin)}, value);
+      return take_number(column, counts, value);
+    }
+    cursor_.p_ = begin;
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    if (is_missing(cell)) return take_missing(column, counts, cell, value);
+    const ParsedNumber again = parse_number(cell.data(), cell.data() + cell.size());
+    if (again.error == NumberError::kNotFinite) return reject(column.name, "is too large for a number", cell);
+    if (again.error == NumberError::kNotANumber || again.end != cell.data() + cell.size())
+      return reject(column.name, plan_.guessed ? "must be a finite number, as most cells of this column are" : "must be a finite number",
+                    cell);
+    value = again.value;
+    return take_number(column, counts, value);
+  }
+
+  // After a number: is the cell over? Then go on to the next.
+  bool pass_number_border() {
+    if (cursor_.p_ != cursor_.end_ && *cursor_.p_ == layout_.delimiter && layout_.delimiter != kBlankRuns) [[likely]] {
+      ++cursor_.p_;
+      cursor_.at_record_end_ = false;
+      return true;
+    }
+    const char* const stop = cursor_.p_;
+    cursor_.skip_blanks();
+    if (layout_.delimiter == kBlankRuns && cursor_.p_ == stop && !cursor_.at_line_end()) return false;
+    return cursor_.pass_border();
+  }
+
+  bool take_number(const CsvColumn& column, CellCounts& counts, double& value) {
+    counts.smallest = std::min(counts.smallest, value);
+    counts.largest = std::max(counts.largest, value);
+    if (plan_.lenient && counts.whole) counts.whole = value == std::nearbyint(value);
+    if (value >= column.lower && value <= column.upper) [[likely]]
+      return true;
+    if (column.refuse_out_of_bounds)
+      return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper), fmt::format("{}", value));
+    value = std::clamp(value, column.lower, column.upper);
+    ++counts.clipped;
+    return true;
+  }
+
+  bool parse_boolean(const CsvColumn& column, CellCounts& counts) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    double& value = numbers_[column.slot];
+    const int found = column.levels.size() > 0 ? column.levels.find(cell) : boolean_word(cell);
+    if (found >= 0) {
+      value = found;
+      counts.smallest = std::min(counts.smallest, value);
+      counts.largest = std::max(counts.largest, value);
+      return true;
+    }
+    if (is_missing(cell)) return take_missing(column, counts, cell, value);
+    return reject(column.name,
+                  column.levels.size() > 0
+                      ? fmt::format("must be {} or {}", column.levels.names()[0], column.levels.names()[1])
+                      : "must be true or false (or yes/no, t/f, y/n, 1/0)",
+                  cell);
+  }
+
+  bool parse_category(const CsvColumn& column, CellCounts& counts) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    linalg::Index& code = codes_[column.slot];
+    if (!column.open_levels) {
+      code = column.levels.find(cell);
+      if (code >= 0) return true;
+    }
+    if (is_missing(cell)) {
+      double value = 0;
+      if (!take_missing(column, counts, cell, value)) return false;
+      code = value == kMissingLevel ? kMissingLevel : kNoLevel;
+      return true;
+    }
+    if (!column.open_levels) {
+      if (!column.ignore_unknown)
+        return reject(column.name, "is no level of this category" + suggestion(cell, column.levels.names()), cell);
+      ++counts.unknown;
+      code = kNoLevel;
+      return true;
+    }
+    LevelTable& found = out_.found[column.slot];
+    code = found.find(cell);
+    if (code >= 0) return true;
+    if (found.size() < kMostFoundLevels) {
+      code = found.add(cell);
+    } else {
+      out_.overflowed[column.slot] = true;
+      code = kNoLevel;
+    }
+    return true;
+  }
+
+  bool parse_class(const CsvColumn& column, CellCounts& counts) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    linalg::Index code = column.open_levels ? out_.classes.find(cell) : column.levels.find(cell);
+    if (code < 0 && is_missing(cell)) return take_missing(column, counts, cell, label_);
+    if (code < 0 && column.open_levels) {
+      if (out_.classes.size() >= kMostFoundClasses)
+        return reject(column.name, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostFoundClasses),
+                      cell);
+      code = out_.classes.add(cell);
+    } else if (code < 0) {
+      code = column.levels.find(class_name(cell));
+      if (code < 0) return reject(column.name, "is none of the known classes" + suggestion(cell, column.levels.names()), cell);
+    }
+    label_ = code;
+    return true;
+  }
+
+  bool parse_id(const CsvColumn& column, CellCounts& counts) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    double unused = 0;
+    if (is_missing(cell)) return take_missing(column, counts, cell, unused);
+    id_ = cell;
+    return true;
+  }
+
+  CellCursor cursor_;
+  const CsvLayout& layout_;
+  const CsvPlan& plan_;
+  CsvChunk& out_;
+  std::size_t longest_marker_ = 0;
+  // The current record.
+  std::vector<double> numbers_;
+  std::vector<linalg::Index> codes_;
+  double label_ = 0;
+  std::string id_;
+  bool drop_ = false;
+  std::size_t cell_line_ = 0;
+};
+
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out) {
+  CsvRows(text, layout, plan, out).parse();
+}
+
+}  // namespace parley::data

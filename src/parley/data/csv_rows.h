@@ -1,0 +1,44 @@
+// Parses a chunk of CSV records into packed columns.
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parley/data/chunks.h"
+#include "parley/data/csv_layout.h"
+#include "parley/data/csv_plan.h"
+#include "parley/linalg/builder.h"
+
+namespace parley::data {
+
+// What the cells of a column were.
+struct CellCounts {
+  std::size_t missing = 0;
+  std::size_t clipped = 0;
+  std::size_t unknown = 0;                                    // levels that are not listed and left out
+  double smallest = std::numeric_limits<double>::infinity();  // of numbers, before clipping
+  double largest = -std::numeric_limits<double>::infinity();
+  bool whole = true;  // all numbers are integers
+};
+
+inline constexpr linalg::Index kNoLevel = -1;
+inline constexpr linalg::Index kMissingLevel = -2;
+
+struct CsvChunk : ParsedChunk {
+  std::size_t rows = 0;
+  std::size_t dropped = 0;
+  std::vector<linalg::ColumnBlock> numbers;        // by slot
+  std::vector<std::vector<linalg::Index>> codes;   // by slot: a level, kNoLevel or kMissingLevel
+  std::vector<LevelTable> found;                   // by slot: levels of open categories
+  std::vector<bool> overflowed;                    // by slot: more than kMostFoundLevels
+  std::vector<double> labels;                      // numbers, or positions of classes
+  LevelTable classes;                              // of an open label
+  std::vector<std::string> ids;
+  std::vector<CellCounts> counts;                  // by file column
+};
+
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out);
+
+}  // namespace parley::data

@@ -1,0 +1,44 @@
+#include "parley/data/load.h"
+
+#include "parley/data/chunks.h"
+#include "parley/data/csv.h"
+#include "parley/data/decompress.h"
+#include "parley/data/libsvm.h"
+#include "parley/data/sniff.h"
+
+namespace parley::data {
+
+namespace {
+
+Result<Dataset> load_from(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {
+  Format format = options.format;
+  if (format == Format::kDetect && options.schema) format = options.schema->format;
+  if (format == Format::kDetect && options.schema && !options.schema->columns.empty()) format = Format::kCsv;
+  if (format == Format::kDetect) {
+    PARLEY_TRY(format, sniff_format(open));
+  }
+  if (format == Format::kLibsvm && options.schema && !options.schema->columns.empty())
+    return fail(bad_input({file_name, 0, ""}, "is read as LIBSVM, but its schema names columns"));
+  if (format == Format::kCsv && options.columns && options.columns->is_numbered())
+    return fail(bad_input({file_name, 0, ""}, "is read as CSV, whose columns have names; numbered columns are wanted"));
+  return format == Format::kLibsvm ? read_libsvm(open, file_name, options) : read_csv(open, file_name, options);
+}
+
+}  // namespace
+
+Result<Dataset> load(const std::string& path, const LoadOptions& options) {
+  return load_from([&path] { return open_bytes(path); }, path, options);
+}
+
+Result<Dataset> load_text(std::string_view content, const std::string& file_name, const LoadOptions& options) {
+  return load_from([&] { return open_bytes(content, file_name); }, file_name, options);
+}
+
+LoadOptions options_like(const Dataset& training, LoadOptions options) {
+  if (!options.schema || options.schema->columns.empty()) options.schema = training.schema;
+  options.classes = training.labels.classes;
+  if (training.columns.is_numbered()) options.columns = training.columns;
+  return options;
+}
+
+}  // namespace parley::data
