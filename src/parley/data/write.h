@@ -1,0 +1,88 @@
+// Writing tables: CSV and LIBSVM, packed by the ending of the name (.gz, .zst, .xz).
+//
+// Files of one command appear together or not at all: each is written under a temporary name in its
+// folder, and the names are given only when every byte of every file is on its way to the disk.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/linalg/matrix.h"
+
+namespace parley::data {
+
+struct Dataset;
+
+enum class Packing { kNone, kGzip, kZstd, kXz };
+Packing packing_of(const std::filesystem::path& path);  // by ending; kNone for any other
+std::string without_packing(std::string name);          // "a.csv.gz" -> "a.csv"
+
+// The shortest decimal text that reads back as the same double.
+void append_number(std::string& out, double value);
+void append_integer(std::string& out, std::int64_t value);
+
+// A cell of text, quoted only where the format asks for it.
+void append_cell(std::string& out, std::string_view cell, char delimiter = ',');
+
+class OutputFile {
+ public:
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) noexcept;
+  ~OutputFile();
+
+  Result<void> write(std::string_view bytes);
+  [[nodiscard]] const std::filesystem::path& path() const;
+  [[nodiscard]] std::uintmax_t bytes() const;  // on disk, after commit
+
+ private:
+  friend class Outputs;
+  struct State;
+  explicit OutputFile(std::unique_ptr<State> state);
+  Result<void> finish();
+  Result<void> rename();
+  std::unique_ptr<State> state_;
+};
+
+enum class Existing { kRefuse, kReplace };
+
+class Outputs {
+ public:
+  explicit Outputs(Existing existing) : existing_(existing) {}
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+  ~Outputs();  // what was not committed disappears, made folders too
+
+  // Makes the folder (and its parents) when it is not there.
+  Result<void> make_folder(const std::filesystem::path& folder);
+  // Refuses a name that is taken unless existing files may be replaced. References stay valid.
+  Result<OutputFile*> open(const std::filesystem::path& path);
+  Result<void> write_whole(const std::filesystem::path& path, std::string_view content);
+  Result<void> commit();
+
+ private:
+  Existing existing_;
+  std::vector<std::unique_ptr<OutputFile>> files_;
+  std::vector<std::filesystem::path> made_folders_;
+  bool committed_ = false;
+};
+
+// append(row, text) adds one row with its line end and depends on nothing but the row number. Rows are
+// made by all threads and written in order.
+template <class Append>
+Result<void> write_rows(OutputFile& file, std::size_t rows, std::size_t bytes_per_row, const Append& append);
+
+// Label first, then the features by name; an id column when there are ids.
+Result<void> write_csv(OutputFile& file, const Dataset& table, const std::string& label_name = "y");
+
+// Columns are numbered from 1, or from 0.
+Result<void> write_libsvm(OutputFile& file, const Dataset& table, int first_index = 1);
+
+}  // namespace parley::data
+
+#include "parley/data/write_rows.h"
