@@ -8,4 +8,7 @@ struct Exit {
   int code = 0;
 };
 
+// Subcommands of `parley data`.
+void add_data_generate(CLI::App& data_verb, Exit& exit);
+
 }  // namespace parley::app

@@ -1,0 +1,41 @@
+#include "apps/parley/data_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "parley/core/text.h"
+
+namespace parley::app {
+
+int say(const Error& error) {
+  fmt::print(stderr, "parley: {}\n", error.message);
+  return error.exit_code();
+}
+
+std::string lines_about(const std::vector<data::WrittenTable>& tables) {
+  const auto shape = [](const data::WrittenTable& table) {
+    return fmt::format("{} rows x {} columns", with_commas(table.rows), with_commas(table.columns));
+  };
+  if (tables.size() > 12) {
+    std::uintmax_t bytes = 0;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    for (const auto& table : tables) {
+      bytes += table.bytes;
+      rows += table.rows;
+      columns = std::max(columns, table.columns);
+    }
+    return fmt::format("wrote {} files, {} to {}: {} rows in all, up to {} columns, {}\n", tables.size(),
+                       tables.front().path.string(), tables.back().path.filename().string(),
+                       with_commas(rows), with_commas(columns), human_bytes(static_cast<double>(bytes)));
+  }
+  std::string out;
+  for (const auto& table : tables)
+    out += fmt::format("wrote {}: {}, {}\n", table.path.string(), shape(table),
+                       human_bytes(static_cast<double>(table.bytes)));
+  return out;
+}
+
+}  // namespace parley::app
