@@ -3,229 +3,121 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstring>
 
-#include "parley/core/threads.h"
+#include "parley/linalg/assemble.h"
+#include "parley/linalg/kernels.h"
+#include "parley/linalg/stored.h"
 
 namespace parley::linalg {
 
 namespace {
 
-struct StoredColumn {
-  Storage storage = Storage::kBinary;
-  bool sparse = true;
-  std::size_t count = 0;
-  std::size_t rows_at = 0;    // index into Stored::row_numbers
-  std::size_t values_at = 0;  // byte offset into Stored::values
-};
-
-std::size_t width(Storage storage) {
-  switch (storage) {
-    case Storage::kBinary: return 0;
-    case Storage::kInt8: return 1;
-    case Storage::kInt16: return 2;
-    case Storage::kFloat32: return 4;
-    case Storage::kFloat64: return 8;
-  }
-  return 8;
+// The matrix without rows and columns, which every default-constructed or moved-from one shares.
+const std::shared_ptr<const Matrix::Stored>& nothing() {
+  static const std::shared_ptr<const Matrix::Stored> empty = finished(std::make_shared<Matrix::Stored>());
+  return empty;
 }
-
-void store(std::byte* at, Storage storage, double value) {
-  const auto put = [&](auto typed) { std::memcpy(at, &typed, sizeof typed); };
-  switch (storage) {
-    case Storage::kBinary: return;
-    case Storage::kInt8: return put(static_cast<std::int8_t>(value));
-    case Storage::kInt16: return put(static_cast<std::int16_t>(value));
-    case Storage::kFloat32: return put(static_cast<float>(value));
-    case Storage::kFloat64: return put(value);
-  }
-}
-
-// A column with more than this share of nonzeros is stored dense: a vectorised pass over all rows
-// then beats an index per entry.
-constexpr double kDenseShare = 0.3;
 
 }  // namespace
 
 Storage smallest_storage(double value) {
   if (value == 1.0) return Storage::kBinary;
   if (value == 0.0) return std::signbit(value) ? Storage::kFloat32 : Storage::kBinary;
-  if (std::nearbyint(value) == value && std::abs(value) <= 32767)
-    return std::abs(value) <= 127 ? Storage::kInt8 : Storage::kInt16;
-  const float narrow = static_cast<float>(value);
-  return static_cast<double>(narrow) == value ? Storage::kFloat32 : Storage::kFloat64;
+  if (std::abs(value) <= 32767) {
+    const int whole = static_cast<int>(value);
+    if (static_cast<double>(whole) == value) return std::abs(whole) <= 127 ? Storage::kInt8 : Storage::kInt16;
+  }
+  // Beyond the range of float the conversion is undefined; within, widening back must give the value.
+  if (std::abs(value) > 3.4028234663852886e38) return Storage::kFloat64;
+  return static_cast<double>(static_cast<float>(value)) == value ? Storage::kFloat32 : Storage::kFloat64;
 }
 
-struct Matrix::Stored {
-  Index rows = 0;
-  Index cols = 0;
-  std::size_t nonzeros = 0;
-  std::vector<StoredColumn> columns;
-  std::vector<Index> row_numbers;
-  std::vector<std::byte> values;
-  // Row form of everything.
-  std::vector<std::size_t> offsets;
-  std::vector<Index> row_columns;
-  std::vector<double> row_values;
-};
+Matrix::Matrix() : Matrix(nothing()) {}
 
-Matrix::Matrix() : stored_(std::make_shared<Stored>()) {}
 Matrix::Matrix(std::shared_ptr<const Stored> stored, std::vector<double> scale)
-    : stored_(std::move(stored)), scale_(std::move(scale)) {}
+    : stored_(std::move(stored)),
+      rows_(stored_->rows),
+      cols_(stored_->cols),
+      columns_(stored_->columns.data()),
+      row_form_(&stored_->row_form),
+      scale_(std::move(scale)) {}
+
 Matrix::Matrix(const Matrix&) = default;
-Matrix::Matrix(Matrix&&) noexcept = default;
 Matrix& Matrix::operator=(const Matrix&) = default;
-Matrix& Matrix::operator=(Matrix&&) noexcept = default;
 Matrix::~Matrix() = default;
+
+Matrix::Matrix(Matrix&& other) noexcept : Matrix() { *this = std::move(other); }
+
+Matrix& Matrix::operator=(Matrix&& other) noexcept {
+  std::swap(stored_, other.stored_);
+  std::swap(rows_, other.rows_);
+  std::swap(cols_, other.cols_);
+  std::swap(columns_, other.columns_);
+  std::swap(row_form_, other.row_form_);
+  std::swap(scale_, other.scale_);
+  return *this;
+}
 
 Matrix Matrix::from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns,
                          std::span<const double> values) {
-  auto stored = std::make_shared<Stored>();
-  stored->rows = static_cast<Index>(offsets.size()) - 1;
-  stored->cols = cols;
-  stored->columns.resize(static_cast<std::size_t>(cols));
-  for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
-    for (std::size_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      if (values[k] == 0.0) continue;
-      auto& column = stored->columns[static_cast<std::size_t>(columns[k])];
-      ++column.count;
-      ++stored->nonzeros;
-      column.storage = std::max(column.storage, smallest_storage(values[k]));
-    }
-  std::size_t rows_at = 0;
-  std::size_t values_at = 0;
-  for (auto& column : stored->columns) {
-    column.sparse = static_cast<double>(column.count) <= kDenseShare * stored->rows;
-    if (!column.sparse) {
-      column.count = static_cast<std::size_t>(stored->rows);
-      column.storage = std::max(column.storage, Storage::kInt8);
-    }
-    values_at = (values_at + 7) / 8 * 8;
-    column.rows_at = rows_at;
-    column.values_at = values_at;
-    rows_at += column.sparse ? column.count : 0;
-    values_at += column.count * width(column.storage);
-  }
-  stored->row_numbers.resize(rows_at);
-  stored->values.resize(values_at);
-  std::vector<std::size_t> filled(stored->columns.size());
-  stored->offsets.push_back(0);
-  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-    for (std::size_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      if (values[k] == 0.0) continue;
-      const auto j = static_cast<std::size_t>(columns[k]);
-      const auto& column = stored->columns[j];
-      const std::size_t slot = column.sparse ? filled[j]++ : i;
-      if (column.sparse) stored->row_numbers[column.rows_at + slot] = static_cast<Index>(i);
-      store(stored->values.data() + column.values_at + slot * width(column.storage), column.storage, values[k]);
-      stored->row_columns.push_back(columns[k]);
-      stored->row_values.push_back(values[k]);
-    }
-    stored->offsets.push_back(stored->row_columns.size());
-  }
-  return Matrix(std::move(stored));
+  assert(!offsets.empty() && columns.size() == values.size() && offsets.back() <= values.size());
+  constexpr std::size_t kRows = 4096;
+  const std::size_t rows = offsets.size() - 1;
+  const auto visit = [&](std::size_t part, const auto& f) {
+    for (std::size_t i = part * kRows; i < std::min(rows, (part + 1) * kRows); ++i)
+      for (std::size_t k = offsets[i]; k < offsets[i + 1]; ++k)
+        if (values[k] != 0.0) f(static_cast<Index>(i), columns[k], values[k]);
+  };
+  return assemble_rows(static_cast<Index>(rows), cols, chunk_count(rows, kRows), visit, [](std::size_t) {});
 }
 
 Matrix Matrix::from_dense(Index rows, Index cols, std::span<const double> column_major) {
-  assert(column_major.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
-  std::vector<std::size_t> offsets{0};
-  std::vector<Index> columns;
-  std::vector<double> values;
-  for (Index i = 0; i < rows; ++i) {
-    for (Index j = 0; j < cols; ++j) {
-      const double v = column_major[static_cast<std::size_t>(j) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)];
-      if (v == 0.0) continue;
-      columns.push_back(j);
-      values.push_back(v);
-    }
-    offsets.push_back(columns.size());
-  }
-  return from_rows(cols, offsets, columns, values);
+  const auto n = static_cast<std::size_t>(rows);
+  assert(column_major.size() == n * static_cast<std::size_t>(cols));
+  ColumnStore columns(rows);
+  for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) columns.add(column_major.subspan(j * n, n));
+  return std::move(columns).build();
 }
 
-Index Matrix::rows() const { return stored_->rows; }
-Index Matrix::cols() const { return stored_->cols; }
 std::size_t Matrix::nonzeros() const { return stored_->nonzeros; }
+
 std::size_t Matrix::bytes() const {
-  return stored_->row_numbers.size() * sizeof(Index) + stored_->values.size() +
-         stored_->columns.size() * sizeof(StoredColumn) + stored_->offsets.size() * sizeof(std::size_t) +
-         stored_->row_columns.size() * (sizeof(Index) + sizeof(double));
+  std::size_t bytes = stored_->columns.size() * sizeof(StoredColumn) + stored_->dense.size() * sizeof(DenseColumn) +
+                      stored_->row_form_bytes + scale_.size() * sizeof(double);
+  for (const StoredColumn& column : stored_->columns)
+    bytes += column.dense ? std::size_t{column.count} * width(column.storage) : sparse_bytes(column.storage, column.count);
+  return bytes;
 }
 
-ColumnView Matrix::column(Index j) const {
-  const auto at = static_cast<std::size_t>(j);
-  const StoredColumn& c = stored_->columns[at];
-  return {c.storage, c.count, c.sparse ? stored_->row_numbers.data() + c.rows_at : nullptr,
-          c.storage == Storage::kBinary ? nullptr : stored_->values.data() + c.values_at,
-          scale_.empty() ? 1.0 : scale_[at]};
-}
+std::span<const DenseColumn> Matrix::dense_columns() const { return stored_->dense; }
 
 double Matrix::at(Index i, Index j) const {
-  double found = 0;
-  for_each_in_column(j, [&](Index r, double v) { if (r == i) found = v; });
-  return found;
+  const ColumnView view = column(j);
+  if (view.rows == nullptr && view.count > 0) return view.scale * stored_value(view, static_cast<std::size_t>(i));
+  const Index* end = view.rows + view.count;
+  const Index* found = std::lower_bound(view.rows, end, i);
+  return found != end && *found == i ? view.scale * stored_value(view, static_cast<std::size_t>(found - view.rows)) : 0.0;
 }
 
 std::vector<RowEntry> Matrix::row(Index i) const {
   std::vector<RowEntry> entries;
-  for (std::size_t k = stored_->offsets[static_cast<std::size_t>(i)]; k < stored_->offsets[static_cast<std::size_t>(i) + 1]; ++k) {
-    const Index j = stored_->row_columns[k];
-    entries.push_back({j, stored_->row_values[k] * (scale_.empty() ? 1.0 : scale_[static_cast<std::size_t>(j)])});
-  }
+  for_each_in_row(i, [&](Index j, double v) { entries.push_back({j, v}); });
+  const auto by_column = [](const RowEntry& a, const RowEntry& b) { return a.column < b.column; };
+  if (!std::is_sorted(entries.begin(), entries.end(), by_column)) std::sort(entries.begin(), entries.end(), by_column);
   return entries;
 }
 
-void Matrix::multiply(std::span<const double> w, std::span<double> out) const {
-  for (Index i = 0; i < rows(); ++i) out[static_cast<std::size_t>(i)] = row_dot(i, w);
-}
-
-void Matrix::multiply_transposed(std::span<const double> r, std::span<double> out) const {
-  for (Index j = 0; j < cols(); ++j) out[static_cast<std::size_t>(j)] = column_dot(j, r);
-}
-
-void Matrix::multiply(std::span<const double> weights, int classes, std::span<double> margins) const {
-  const auto count = static_cast<std::size_t>(classes);
-  const auto d = static_cast<std::size_t>(cols());
-  for (Index i = 0; i < rows(); ++i)
-    for (std::size_t k = 0; k < count; ++k)
-      margins[static_cast<std::size_t>(i) * count + k] = row_dot(i, weights.subspan(k * d, d));
-}
-
-void Matrix::multiply_transposed(std::span<const double> margins, int classes, std::span<double> weights) const {
-  const auto count = static_cast<std::size_t>(classes);
-  const auto d = static_cast<std::size_t>(cols());
-  std::fill(weights.begin(), weights.end(), 0.0);
-  for (Index j = 0; j < cols(); ++j)
-    for_each_in_column(j, [&](Index i, double v) {
-      for (std::size_t k = 0; k < count; ++k)
-        weights[k * d + static_cast<std::size_t>(j)] += v * margins[static_cast<std::size_t>(i) * count + k];
-    });
-}
-
-double Matrix::column_dot(Index j, std::span<const double> r) const {
-  double sum = 0;
-  for_each_in_column(j, [&](Index i, double v) { sum += v * r[static_cast<std::size_t>(i)]; });
-  return sum;
-}
-
-void Matrix::column_axpy(Index j, double a, std::span<double> r) const {
-  for_each_in_column(j, [&](Index i, double v) { r[static_cast<std::size_t>(i)] += a * v; });
-}
-
-double Matrix::row_dot(Index i, std::span<const double> w) const {
-  double sum = 0;
-  for_each_in_row(i, [&](Index j, double v) { sum += v * w[static_cast<std::size_t>(j)]; });
-  return sum;
-}
-
-void Matrix::row_axpy(Index i, double a, std::span<double> w) const {
-  for_each_in_row(i, [&](Index j, double v) { w[static_cast<std::size_t>(j)] += a * v; });
-}
-
 double Matrix::column_squared_norm(Index j) const {
+  const ColumnView view = column(j);
+  if (view.storage == Storage::kBinary) return view.scale * view.scale * static_cast<double>(view.count);
   double sum = 0;
-  for_each_in_column(j, [&](Index, double v) { sum += v * v; });
-  return sum;
+  with_values(view.storage, view.values, [&](const auto* values) {
+    for (std::size_t k = 0; k < view.count; ++k) {
+      const auto v = static_cast<double>(values[k]);
+      sum += v * v;
+    }
+  });
+  return view.scale * view.scale * sum;
 }
 
 double Matrix::row_squared_norm(Index i) const {
@@ -235,61 +127,97 @@ double Matrix::row_squared_norm(Index i) const {
 }
 
 std::vector<double> Matrix::column_squared_norms() const {
-  std::vector<double> norms(static_cast<std::size_t>(cols()));
-  for (Index j = 0; j < cols(); ++j) norms[static_cast<std::size_t>(j)] = column_squared_norm(j);
+  std::vector<double> norms(static_cast<std::size_t>(cols_));
+  const auto& borders = stored_->borders;
+  parallel_chunks(borders.size(), 1, [&](std::size_t range, std::size_t) {
+    for (Index j = range == 0 ? 0 : borders[range - 1]; j < borders[range]; ++j)
+      norms[static_cast<std::size_t>(j)] = column_squared_norm(j);
+  });
   return norms;
 }
 
 std::vector<double> Matrix::row_squared_norms() const {
-  std::vector<double> norms(static_cast<std::size_t>(rows()));
-  for (Index i = 0; i < rows(); ++i) norms[static_cast<std::size_t>(i)] = row_squared_norm(i);
+  std::vector<double> norms(static_cast<std::size_t>(rows_));
+  (void)row_form();
+  parallel_chunks(norms.size(), 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) norms[i] = row_squared_norm(static_cast<Index>(i));
+  });
   return norms;
 }
 
 Matrix Matrix::select_rows(std::span<const Index> chosen) const {
-  std::vector<std::size_t> offsets{0};
-  std::vector<Index> columns;
-  std::vector<double> values;
-  const Matrix plain(stored_);
-  for (const Index i : chosen) {
-    plain.for_each_in_row(i, [&](Index j, double v) { columns.push_back(j); values.push_back(v); });
-    offsets.push_back(columns.size());
+  // places[starts[i], starts[i+1]) are the new numbers of old row i, ascending.
+  std::vector<std::size_t> starts(static_cast<std::size_t>(rows_) + 1);
+  for (const Index i : chosen) ++starts[static_cast<std::size_t>(i) + 1];
+  for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+  std::vector<Index> places(chosen.size());
+  {
+    std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+      places[next[static_cast<std::size_t>(chosen[k])]++] = static_cast<Index>(k);
   }
-  Matrix result = from_rows(cols(), offsets, columns, values);
-  result.scale_ = scale_;
-  return result;
+  ColumnStore columns(static_cast<Index>(chosen.size()));
+  std::vector<RowEntry> entries;  // here `column` is the new row
+  std::vector<Index> rows;
+  std::vector<double> values;
+  for (Index j = 0; j < cols_; ++j) {
+    ColumnView view = column(j);
+    rows.clear();
+    values.clear();
+    if (view.rows == nullptr && view.count > 0) {
+      for (const Index i : chosen) values.push_back(stored_value(view, static_cast<std::size_t>(i)));
+      columns.add(values);
+      continue;
+    }
+    entries.clear();
+    for (std::size_t k = 0; k < view.count; ++k) {
+      const auto i = static_cast<std::size_t>(view.rows[k]);
+      for (std::size_t p = starts[i]; p < starts[i + 1]; ++p) entries.push_back({places[p], stored_value(view, k)});
+    }
+    const auto by_row = [](const RowEntry& a, const RowEntry& b) { return a.column < b.column; };
+    if (!std::is_sorted(entries.begin(), entries.end(), by_row)) std::sort(entries.begin(), entries.end(), by_row);
+    for (const RowEntry& entry : entries) {
+      rows.push_back(entry.column);
+      values.push_back(entry.value);
+    }
+    columns.add(rows, values);
+  }
+  return std::move(columns).build().with_column_scale(scale_);
 }
 
 Matrix Matrix::select_columns(std::span<const Index> chosen) const {
-  std::vector<double> dense(static_cast<std::size_t>(rows()) * chosen.size());
+  auto stored = std::make_shared<Stored>();
+  stored->rows = rows_;
+  stored->memory = stored_->memory;
   std::vector<double> scale;
-  const Matrix plain(stored_);
-  for (std::size_t c = 0; c < chosen.size(); ++c) {
-    plain.for_each_in_column(chosen[c], [&](Index i, double v) { dense[c * static_cast<std::size_t>(rows()) + static_cast<std::size_t>(i)] = v; });
-    if (!scale_.empty()) scale.push_back(scale_[static_cast<std::size_t>(chosen[c])]);
+  for (const Index j : chosen) {
+    stored->columns.push_back(columns_[j]);
+    if (!scale_.empty()) scale.push_back(scale_of(j));
+    for_each_in_column(j, [&](Index, double v) { stored->nonzeros += v != 0.0; });
   }
-  Matrix result = from_dense(rows(), static_cast<Index>(chosen.size()), dense);
-  result.scale_ = std::move(scale);
-  return result;
+  return Matrix(finished(std::move(stored)), std::move(scale));
 }
 
 Matrix Matrix::with_column_scale(std::vector<double> scale) const {
-  assert(scale.empty() || scale.size() == static_cast<std::size_t>(cols()));
+  assert(scale.empty() || scale.size() == static_cast<std::size_t>(cols_));
   return Matrix(stored_, std::move(scale));
 }
 
 Matrix Matrix::with_scaled_rows(std::span<const double> factors) const {
-  std::vector<std::size_t> offsets{0};
-  std::vector<Index> columns;
+  assert(factors.size() == static_cast<std::size_t>(rows_));
+  ColumnStore columns(rows_);
   std::vector<double> values;
   const Matrix plain(stored_);
-  for (Index i = 0; i < rows(); ++i) {
-    plain.for_each_in_row(i, [&](Index j, double v) { columns.push_back(j); values.push_back(v * factors[static_cast<std::size_t>(i)]); });
-    offsets.push_back(columns.size());
+  for (Index j = 0; j < cols_; ++j) {
+    const ColumnView view = column(j);
+    values.clear();
+    plain.for_each_in_column(j, [&](Index i, double v) { values.push_back(v * factors[static_cast<std::size_t>(i)]); });
+    if (view.rows == nullptr && view.count > 0)
+      columns.add(values);
+    else
+      columns.add(std::span(view.rows, view.count), values);
   }
-  Matrix result = from_rows(cols(), offsets, columns, values);
-  result.scale_ = scale_;
-  return result;
+  return std::move(columns).build().with_column_scale(scale_);
 }
 
 }  // namespace parley::linalg

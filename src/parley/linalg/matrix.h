@@ -3,9 +3,15 @@
 // c is an optional scale per column (x / bound), kept apart so that integers stay integers.
 //
 // Products with A and its transpose are limited by memory traffic, so fewer bytes is the speed-up.
-// A w runs over rows (a row form of the sparse part is kept), A'r over columns: every output
-// entry is one thread's work, so results do not depend on the number of threads.
+// A'r runs over columns. A w runs over dense columns in panels of rows and over a row form of the
+// sparse columns, which is made when first needed. Work is cut by the matrix alone and partial sums
+// are added in order: results do not depend on the number of threads. Between CPU levels (cpu.h)
+// they agree to rounding.
+//
+// Values are finite. Zeros of either sign are not stored in sparse columns; every other value
+// comes back bit for bit.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,8 +24,29 @@ using Index = std::int32_t;  // rows and columns; counts of nonzeros are std::si
 
 enum class Storage : std::uint8_t { kBinary, kInt8, kInt16, kFloat32, kFloat64 };
 
-// Smallest type that holds the value without loss (-0.0 and every double are kept bit for bit).
+// Smallest type that holds the value without loss.
 Storage smallest_storage(double value);
+
+// Bytes of one value.
+constexpr std::size_t width(Storage storage) {
+  constexpr std::uint8_t kWidths[] = {0, 1, 2, 4, 8};
+  return kWidths[static_cast<std::size_t>(storage)];
+}
+
+// A column as it lies in memory: `count` ascending row numbers (none when dense), then the values.
+struct StoredColumn {
+  const std::byte* at = nullptr;
+  std::uint32_t count = 0;  // entries; rows() when dense
+  Storage storage = Storage::kBinary;
+  bool dense = false;
+
+  [[nodiscard]] const Index* rows() const { return dense ? nullptr : reinterpret_cast<const Index*>(at); }
+  [[nodiscard]] const void* values() const {
+    if (dense) return at;
+    const std::size_t indices = std::size_t{count} * sizeof(Index);
+    return at + (storage == Storage::kFloat64 ? (indices + 7) / 8 * 8 : indices);
+  }
+};
 
 struct ColumnView {
   Storage storage = Storage::kFloat64;
@@ -34,11 +61,29 @@ struct RowEntry {
   double value;  // scale included
 };
 
+struct DenseColumn {
+  Index column;
+  Storage storage;
+  const void* values;
+};
+
+// The sparse columns by rows: 0/1 columns as positions alone, the others with values in the narrowest
+// type that holds them all. Of row i: ones[ones_at[i], ones_at[i+1]) and likewise columns, values.
+struct RowForm {
+  const std::size_t* ones_at = nullptr;
+  const Index* ones = nullptr;
+  const std::size_t* values_at = nullptr;
+  const Index* columns = nullptr;
+  const void* values = nullptr;
+  Storage storage = Storage::kInt8;
+  std::span<const DenseColumn> dense;  // the columns kept out of the row form, ordered by type, then number
+};
+
 class Matrix {
  public:
   Matrix();
   Matrix(const Matrix&);
-  Matrix(Matrix&&) noexcept;
+  Matrix(Matrix&&) noexcept;  // what was moved from is the empty matrix
   Matrix& operator=(const Matrix&);
   Matrix& operator=(Matrix&&) noexcept;
   ~Matrix();
@@ -49,10 +94,10 @@ class Matrix {
   static Matrix from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns,
                           std::span<const double> values);
 
-  [[nodiscard]] Index rows() const;
-  [[nodiscard]] Index cols() const;
-  [[nodiscard]] std::size_t nonzeros() const;  // stored entries that are not zero
-  [[nodiscard]] std::size_t bytes() const;     // memory of the stored matrix, row form included
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] Index cols() const { return cols_; }
+  [[nodiscard]] std::size_t nonzeros() const;  // entries that are not zero
+  [[nodiscard]] std::size_t bytes() const;     // memory of the stored matrix, row form included, made or not
 
   [[nodiscard]] ColumnView column(Index j) const;
   [[nodiscard]] double at(Index i, Index j) const;         // a search: for tests and printing
@@ -64,55 +109,111 @@ class Matrix {
   // derivatives row by row, M[i*K + k], so that the K margins of a record are neighbours.
   void multiply(std::span<const double> weights, int classes, std::span<double> margins) const;
   void multiply_transposed(std::span<const double> margins, int classes, std::span<double> weights) const;
-  [[nodiscard]] double column_dot(Index j, std::span<const double> r) const;          // <a_j, r>
-  void column_axpy(Index j, double a, std::span<double> r) const;                     // r += a a_j
-  [[nodiscard]] double row_dot(Index i, std::span<const double> w) const;             // <x_i, w>
-  void row_axpy(Index i, double a, std::span<double> w) const;                        // w += a x_i
+  [[nodiscard]] double column_dot(Index j, std::span<const double> r) const;  // <a_j, r>
+  void column_axpy(Index j, double a, std::span<double> r) const;             // r += a a_j
+  [[nodiscard]] double row_dot(Index i, std::span<const double> w) const;     // <x_i, w>
+  void row_axpy(Index i, double a, std::span<double> w) const;                // w += a x_i
   [[nodiscard]] double column_squared_norm(Index j) const;
   [[nodiscard]] double row_squared_norm(Index i) const;
   [[nodiscard]] std::vector<double> column_squared_norms() const;
   [[nodiscard]] std::vector<double> row_squared_norms() const;
 
-  // f(row, value) / f(column, value) over the stored entries, scale included.
+  // f(row, value) over the stored entries of column j, rows ascending, scale included; zeros of a
+  // dense column too.
   template <class F>
   void for_each_in_column(Index j, F&& f) const;
+  // f(column, value) over the nonzeros of row i, scale included: first the 0/1 columns, then the other
+  // sparse ones, then the dense ones; row() sorts them. Nothing is allocated.
   template <class F>
   void for_each_in_row(Index i, F&& f) const;
 
+  // For kernels of other files: columns and rows without scale, and the scale (empty: all ones).
+  [[nodiscard]] std::span<const StoredColumn> stored_columns() const { return {columns_, static_cast<std::size_t>(cols_)}; }
+  [[nodiscard]] std::span<const DenseColumn> dense_columns() const;
+  [[nodiscard]] const RowForm& row_form() const {
+    const RowForm* made = row_form_->load(std::memory_order_acquire);
+    return made != nullptr ? *made : make_row_form();
+  }
+  [[nodiscard]] std::span<const double> column_scale() const { return scale_; }
+
   [[nodiscard]] Matrix select_rows(std::span<const Index> rows) const;  // in the given order
-  [[nodiscard]] Matrix select_columns(std::span<const Index> columns) const;
+  [[nodiscard]] Matrix select_columns(std::span<const Index> columns) const;  // in the given order; shares storage
   [[nodiscard]] Matrix with_column_scale(std::vector<double> scale) const;  // replaces c; shares storage
   [[nodiscard]] Matrix with_scaled_rows(std::span<const double> factors) const;  // diag(f) A, stored anew
 
- private:
-  struct Stored;
+  struct Stored;  // stored.h
   explicit Matrix(std::shared_ptr<const Stored> stored, std::vector<double> scale = {});
+
+ private:
+  const RowForm& make_row_form() const;
+  [[nodiscard]] double scale_of(Index j) const { return scale_.empty() ? 1.0 : scale_[static_cast<std::size_t>(j)]; }
+
   std::shared_ptr<const Stored> stored_;
+  // Copies of what *stored_ holds, so that access to a column or row is a few loads.
+  Index rows_ = 0;
+  Index cols_ = 0;
+  const StoredColumn* columns_ = nullptr;
+  const std::atomic<const RowForm*>* row_form_ = nullptr;
   std::vector<double> scale_;  // empty: all ones
 };
 
-// Reads stored entry k of a column, without its scale.
-inline double stored_value(const ColumnView& column, std::size_t k) {
-  switch (column.storage) {
-    case Storage::kBinary: return 1.0;
-    case Storage::kInt8: return static_cast<const std::int8_t*>(column.values)[k];
-    case Storage::kInt16: return static_cast<const std::int16_t*>(column.values)[k];
-    case Storage::kFloat32: return static_cast<const float*>(column.values)[k];
-    case Storage::kFloat64: return static_cast<const double*>(column.values)[k];
+// f(typed pointer to the values); not for kBinary, which has none.
+template <class F>
+decltype(auto) with_values(Storage storage, const void* values, F&& f) {
+  switch (storage) {
+    case Storage::kInt8: return f(static_cast<const std::int8_t*>(values));
+    case Storage::kInt16: return f(static_cast<const std::int16_t*>(values));
+    case Storage::kFloat32: return f(static_cast<const float*>(values));
+    default: return f(static_cast<const double*>(values));
   }
-  return 0;
+}
+
+// Reads value k of an array of the storage type.
+inline double value_at(Storage storage, const void* values, std::size_t k) {
+  if (storage == Storage::kBinary) return 1.0;
+  return with_values(storage, values, [k](const auto* typed) { return static_cast<double>(typed[k]); });
+}
+
+// Reads stored entry k of a column, without its scale.
+inline double stored_value(const ColumnView& column, std::size_t k) { return value_at(column.storage, column.values, k); }
+
+inline ColumnView Matrix::column(Index j) const {
+  const StoredColumn& stored = columns_[j];
+  return {stored.storage, stored.count, stored.rows(),
+          stored.storage == Storage::kBinary ? nullptr : stored.values(), scale_of(j)};
 }
 
 template <class F>
 void Matrix::for_each_in_column(Index j, F&& f) const {
   const ColumnView view = column(j);
-  for (std::size_t k = 0; k < view.count; ++k)
-    f(view.rows != nullptr ? view.rows[k] : static_cast<Index>(k), view.scale * stored_value(view, k));
+  if (view.storage == Storage::kBinary) {
+    for (std::size_t k = 0; k < view.count; ++k) f(view.rows[k], view.scale);
+    return;
+  }
+  with_values(view.storage, view.values, [&](const auto* values) {
+    if (view.rows != nullptr)
+      for (std::size_t k = 0; k < view.count; ++k) f(view.rows[k], view.scale * values[k]);
+    else
+      for (std::size_t k = 0; k < view.count; ++k) f(static_cast<Index>(k), view.scale * values[k]);
+  });
 }
 
 template <class F>
 void Matrix::for_each_in_row(Index i, F&& f) const {
-  for (const RowEntry& entry : row(i)) f(entry.column, entry.value);
+  const RowForm& form = row_form();
+  const auto at = static_cast<std::size_t>(i);
+  const double* scale = scale_.empty() ? nullptr : scale_.data();
+  for (std::size_t k = form.ones_at[at]; k < form.ones_at[at + 1]; ++k)
+    f(form.ones[k], scale == nullptr ? 1.0 : scale[form.ones[k]]);
+  if (form.values_at[at] != form.values_at[at + 1])
+    with_values(form.storage, form.values, [&](const auto* values) {
+      for (std::size_t k = form.values_at[at]; k < form.values_at[at + 1]; ++k)
+        f(form.columns[k], scale == nullptr ? static_cast<double>(values[k]) : scale[form.columns[k]] * values[k]);
+    });
+  for (const DenseColumn& dense : form.dense) {
+    const double value = value_at(dense.storage, dense.values, at);
+    if (value != 0.0) f(dense.column, scale == nullptr ? value : scale[dense.column] * value);
+  }
 }
 
 }  // namespace parley::linalg

@@ -1,0 +1,64 @@
+// The kernels for machines with AVX-512 (F, VL, DQ, BW).
+//
+// Only what stands between the pragmas is compiled for that machine: a standard-library template
+// compiled with wider instructions could otherwise be the copy the linker keeps for all.
+#if !defined(__clang__)
+// GCC 12 takes the deliberately undefined vectors inside its own intrinsics for a mistake of ours.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "parley/linalg/kernels.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")
+#endif
+
+namespace parley::linalg {
+
+namespace {
+
+using Vector = __m512d;
+constexpr std::size_t kWidth = 8;
+
+inline Vector zero() { return _mm512_setzero_pd(); }
+inline Vector broadcast(double v) { return _mm512_set1_pd(v); }
+inline Vector load(const double* p) { return _mm512_loadu_pd(p); }
+inline Vector load(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+inline Vector load(const std::int16_t* p) {
+  return _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
+inline Vector load(const std::int8_t* p) {
+  return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+inline void save(double* p, Vector v) { _mm512_storeu_pd(p, v); }
+inline Vector add(Vector a, Vector b) { return _mm512_add_pd(a, b); }
+inline Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
+inline Vector magnitude(Vector a) { return _mm512_abs_pd(a); }
+inline Vector larger(Vector a, Vector b) { return _mm512_max_pd(a, b); }
+inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
+#include "parley/linalg/kernel_loops.inc"
+
+}  // namespace
+
+const Kernels& kernels_avx512() {
+  static const Kernels table = make_table();
+  return table;
+}
+
+}  // namespace parley::linalg
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
