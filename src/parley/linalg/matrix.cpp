@@ -102,8 +102,6 @@ double Matrix::at(Index i, Index j) const {
 std::vector<RowEntry> Matrix::row(Index i) const {
   std::vector<RowEntry> entries;
   for_each_in_row(i, [&](Index j, double v) { entries.push_back({j, v}); });
-  const auto by_column = [](const RowEntry& a, const RowEntry& b) { return a.column < b.column; };
-  if (!std::is_sorted(entries.begin(), entries.end(), by_column)) std::sort(entries.begin(), entries.end(), by_column);
   return entries;
 }
 
@@ -122,7 +120,7 @@ double Matrix::column_squared_norm(Index j) const {
 
 double Matrix::row_squared_norm(Index i) const {
   double sum = 0;
-  for_each_in_row(i, [&](Index, double v) { sum += v * v; });
+  for_each_in_row_by_kind(i, [&](Index, double v) { sum += v * v; });
   return sum;
 }
 

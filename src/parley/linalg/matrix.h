@@ -76,7 +76,10 @@ struct RowForm {
   const Index* columns = nullptr;
   const void* values = nullptr;
   Storage storage = Storage::kInt8;
-  std::span<const DenseColumn> dense;  // the columns kept out of the row form, ordered by type, then number
+  // The columns kept out of the row form, ordered by type, then number; and by number alone.
+  std::span<const DenseColumn> dense;
+  std::span<const DenseColumn> dense_by_number;
+  bool dense_ascends = true;  // the two orders are the same
 };
 
 class Matrix {
@@ -122,10 +125,12 @@ class Matrix {
   // dense column too.
   template <class F>
   void for_each_in_column(Index j, F&& f) const;
-  // f(column, value) over the nonzeros of row i, scale included: first the 0/1 columns, then the other
-  // sparse ones, then the dense ones; row() sorts them. Nothing is allocated.
+  // f(column, value) over the nonzeros of row i, columns ascending, scale included. Nothing is allocated.
   template <class F>
   void for_each_in_row(Index i, F&& f) const;
+  // The same without the merge: first the 0/1 columns, then the other sparse ones, then the dense ones.
+  template <class F>
+  void for_each_in_row_by_kind(Index i, F&& f) const;
 
   // For kernels of other files: columns and rows without scale, and the scale (empty: all ones).
   [[nodiscard]] std::span<const StoredColumn> stored_columns() const { return {columns_, static_cast<std::size_t>(cols_)}; }
@@ -200,6 +205,35 @@ void Matrix::for_each_in_column(Index j, F&& f) const {
 
 template <class F>
 void Matrix::for_each_in_row(Index i, F&& f) const {
+  const RowForm& form = row_form();
+  const auto at = static_cast<std::size_t>(i);
+  std::size_t one = form.ones_at[at], entry = form.values_at[at], dense = 0;
+  const std::size_t ones = form.ones_at[at + 1], entries = form.values_at[at + 1], columns = form.dense.size();
+  if ((one == ones) + (entry == entries) + (columns == 0) >= 2 && form.dense_ascends)
+    return for_each_in_row_by_kind(i, f);
+  constexpr Index kEnd = INT32_MAX;
+  while (true) {
+    const Index a = one < ones ? form.ones[one] : kEnd;
+    const Index b = entry < entries ? form.columns[entry] : kEnd;
+    const DenseColumn* column = dense < columns ? &form.dense_by_number[dense] : nullptr;
+    const Index c = column != nullptr ? column->column : kEnd;
+    if (a < b && a < c) {
+      f(a, scale_of(a));
+      ++one;
+    } else if (b < c) {
+      f(b, scale_of(b) * value_at(form.storage, form.values, entry++));
+    } else if (c != kEnd) {
+      const double value = value_at(column->storage, column->values, at);
+      if (value != 0.0) f(c, scale_of(c) * value);
+      ++dense;
+    } else {
+      return;
+    }
+  }
+}
+
+template <class F>
+void Matrix::for_each_in_row_by_kind(Index i, F&& f) const {
   const RowForm& form = row_form();
   const auto at = static_cast<std::size_t>(i);
   const double* scale = scale_.empty() ? nullptr : scale_.data();

@@ -272,13 +272,13 @@ void Matrix::column_axpy(Index j, double a, std::span<double> r) const {
 double Matrix::row_dot(Index i, std::span<const double> w) const {
   assert(w.size() == static_cast<std::size_t>(cols_));
   double sum = 0;
-  for_each_in_row(i, [&](Index j, double v) { sum += v * w[static_cast<std::size_t>(j)]; });
+  for_each_in_row_by_kind(i, [&](Index j, double v) { sum += v * w[static_cast<std::size_t>(j)]; });
   return sum;
 }
 
 void Matrix::row_axpy(Index i, double a, std::span<double> w) const {
   assert(w.size() == static_cast<std::size_t>(cols_));
-  for_each_in_row(i, [&](Index j, double v) { w[static_cast<std::size_t>(j)] += a * v; });
+  for_each_in_row_by_kind(i, [&](Index j, double v) { w[static_cast<std::size_t>(j)] += a * v; });
 }
 
 }  // namespace parley::linalg

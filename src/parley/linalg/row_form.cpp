@@ -106,7 +106,11 @@ const RowForm& Matrix::make_row_form() const {
                    .columns = value_list,
                    .values = base + values,
                    .storage = storage,
-                   .dense = stored.dense};
+                   .dense = stored.dense,
+                   .dense_by_number = stored.dense_by_number,
+                   .dense_ascends = std::is_sorted(
+                       stored.dense.begin(), stored.dense.end(),
+                       [](const DenseColumn& a, const DenseColumn& b) { return a.column < b.column; })};
     stored.row_form.store(&stored.form, std::memory_order_release);
   });
   return stored.form;

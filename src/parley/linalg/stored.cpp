@@ -58,6 +58,7 @@ std::shared_ptr<const Matrix::Stored> finished(std::shared_ptr<Matrix::Stored> s
     }
   }
   if (stored->borders.empty() || stored->borders.back() != stored->cols) stored->borders.push_back(stored->cols);
+  stored->dense_by_number = stored->dense;
   std::stable_sort(stored->dense.begin(), stored->dense.end(),
                    [](const DenseColumn& a, const DenseColumn& b) { return a.storage < b.storage; });
   stored->row_form_bytes = row_form_bytes(*stored);

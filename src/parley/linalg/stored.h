@@ -17,7 +17,8 @@ struct Matrix::Stored {
   std::size_t nonzeros = 0;
   std::size_t row_form_bytes = 0;
   std::vector<StoredColumn> columns;
-  std::vector<DenseColumn> dense;  // by type, then number
+  std::vector<DenseColumn> dense;            // by type, then number
+  std::vector<DenseColumn> dense_by_number;
   std::vector<std::shared_ptr<const Memory>> memory;
   // Ranges of columns whose sparse entries are about equal work; the last border is cols.
   std::vector<Index> borders;
