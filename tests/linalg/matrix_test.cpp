@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
 
 #include "random_matrix.h"
@@ -70,6 +71,15 @@ TEST(Matrix, KeepsTheExtremesOfEveryType) {
     EXPECT_EQ(Matrix::from_dense(40, 1, column).at(7, 0), v);
     EXPECT_EQ(Matrix::from_dense(1, 1, std::vector<double>{v}).at(0, 0), v);
   }
+}
+
+TEST(Matrix, DoesNotHideValuesThatAreNotFinite) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Matrix a = Matrix::from_dense(2, 2, std::vector<double>{std::nan(""), 1, infinity, 1});
+  std::vector<double> margins(2);
+  a.multiply(std::vector<double>{1, 0}, margins);
+  EXPECT_TRUE(std::isnan(margins[0]));
+  EXPECT_EQ(a.at(0, 1), infinity);
 }
 
 TEST(Matrix, StoresColumnsInTheirSmallestType) {

@@ -8,8 +8,9 @@
 // are added in order: results do not depend on the number of threads. Between CPU levels (cpu.h)
 // they agree to rounding.
 //
-// Values are finite. Zeros of either sign are not stored in sparse columns; every other value
-// comes back bit for bit.
+// Zeros of either sign are not stored in sparse columns; every other value comes back bit for bit. Readers
+// refuse values that are not finite; one that gets here all the same is kept, and poisons products as
+// it should.
 #pragma once
 #include <atomic>
 #include <cstddef>

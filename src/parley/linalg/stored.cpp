@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <cstring>
 
 namespace parley::linalg {
@@ -84,7 +83,6 @@ void ColumnStore::add(std::span<const double> dense) {
   std::size_t count = 0;
   Storage storage = Storage::kBinary;
   for (const double v : dense) {
-    assert(std::isfinite(v));
     if (v == 0.0) continue;
     ++count;
     if (storage != Storage::kFloat64) storage = std::max(storage, smallest_storage(v));
@@ -113,7 +111,6 @@ void ColumnStore::add(std::span<const Index> rows, std::span<const double> value
   std::size_t count = 0;
   Storage storage = Storage::kBinary;
   for (const double v : values) {
-    assert(std::isfinite(v));
     if (v == 0.0) continue;
     ++count;
     storage = std::max(storage, smallest_storage(v));
