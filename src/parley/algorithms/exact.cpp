@@ -6,6 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "parley/algorithms/exact_smooth.h"
+#include "parley/algorithms/exact_sparse.h"
+
 namespace parley::algorithms {
 
 namespace {
@@ -70,6 +73,16 @@ Result<void> check(const Problem& problem, const ExactSettings& settings) {
       return fail(bad_input({.field = fmt::format("label of row {}", i + 1)}, label_rule(objective.task),
                             fmt::format("{}", problem.labels[i])));
   return {};
+}
+
+Result<Fit> exact(const Problem& problem, const ExactSettings& settings, const Observer& observer) {
+  PARLEY_CHECK(check(problem, settings));
+  if (problem.objective.sparsity)
+    return fail(bad_input({.field = "sparsity"},
+                          "exact solves convex problems only; a bound on the number of nonzeros is not",
+                          fmt::format("{}", *problem.objective.sparsity)));
+  const bool smooth = problem.objective.l1 == 0 && !problem.objective.l1_radius;
+  return smooth ? exact_smooth(problem, settings, observer) : exact_sparse(problem, settings, observer);
 }
 
 }  // namespace parley::algorithms
