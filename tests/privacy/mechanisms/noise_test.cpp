@@ -9,8 +9,8 @@
 #include "parley/privacy/mechanisms/discrete_laplace.h"
 #include "parley/privacy/mechanisms/rounded_gaussian.h"
 #include "parley/privacy/mechanisms/strip_law.h"
-#include "reference.h"
-#include "statistics.h"
+#include "tests/privacy/mechanisms/reference.h"
+#include "tests/privacy/mechanisms/statistics.h"
 
 using namespace parley;
 using namespace parley::privacy;

@@ -1,4 +1,4 @@
-#include "statistics.h"
+#include "tests/privacy/mechanisms/statistics.h"
 
 #include <algorithm>
 #include <cmath>

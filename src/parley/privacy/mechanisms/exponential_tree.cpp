@@ -1,0 +1,131 @@
+#include "parley/privacy/mechanisms/exponential_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "parley/core/threads.h"
+
+namespace parley::privacy {
+
+namespace {
+
+constexpr std::size_t kGroup = 256;
+constexpr std::size_t kFanOut = 16;
+// A new reference leaves the best score a weight of about 2^55; when the total sinks below 2^40, a new one is
+// due.
+constexpr int kHeadroomBits = 8;
+constexpr unsigned __int128 kLeastTotal = static_cast<unsigned __int128>(1) << 40;
+
+std::uint64_t headroom(double rate) {
+  const double steps = kHeadroomBits * 0.6931471805599453 / rate;
+  return static_cast<std::uint64_t>(std::min(steps, static_cast<double>(kGridLimit / 4)));
+}
+
+}  // namespace
+
+ExponentialTree::ExponentialTree(const ExponentialSelection& selection)
+    : event_(selection.event()),
+      grid_(selection.grid()),
+      weights_(selection.weights()),
+      headroom_(headroom(weights_.rate())) {}
+
+Result<ExponentialTree> ExponentialTree::make(const ExponentialSelection& selection,
+                                              std::span<const double> scores) {
+  const ScoreGrid& grid = selection.grid();
+  PARLEY_CHECK(grid.check(scores));
+  ExponentialTree tree(selection);
+  for (const double score : scores) tree.steps_.push_back(grid.steps(score));
+  tree.leaves_.assign(scores.size(), 1);
+  tree.present_ = scores.size();
+  std::size_t width = chunk_count(scores.size(), kGroup);
+  tree.levels_.emplace_back(width);
+  while (width > 1) {
+    width = chunk_count(width, kFanOut);
+    tree.levels_.emplace_back(width);
+  }
+  tree.rebuild();
+  tree.rebuilds_ = 0;
+  return tree;
+}
+
+std::uint64_t ExponentialTree::gap(std::size_t index) const {
+  return static_cast<std::uint64_t>(reference_) - static_cast<std::uint64_t>(steps_[index]);
+}
+
+void ExponentialTree::rebuild() {
+  std::int64_t top = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    if (leaves_[i] != 0) top = std::max(top, steps_[i]);
+  reference_ = top + static_cast<std::int64_t>(headroom_);
+  above_reference_ = false;
+  ++rebuilds_;
+  auto& groups = levels_.front();
+  parallel_chunks(groups.size(), 64, [&](std::size_t first, std::size_t last) {
+    for (std::size_t group = first; group < last; ++group) {
+      Wide sum = 0;
+      for (std::size_t i = group * kGroup; i < std::min(leaves_.size(), (group + 1) * kGroup); ++i) {
+        if (leaves_[i] != 0) leaves_[i] = weights_.upper(gap(i));
+        sum += leaves_[i];
+      }
+      groups[group] = sum;
+    }
+  });
+  for (std::size_t level = 1; level < levels_.size(); ++level) {
+    auto& sums = levels_[level];
+    std::fill(sums.begin(), sums.end(), 0);
+    for (std::size_t i = 0; i < levels_[level - 1].size(); ++i) sums[i / kFanOut] += levels_[level - 1][i];
+  }
+}
+
+void ExponentialTree::set_weight(std::size_t index, std::uint64_t weight) {
+  // Unsigned arithmetic wraps, so adding a negative difference is right too.
+  const Wide difference = Wide{weight} - leaves_[index];
+  leaves_[index] = weight;
+  std::size_t at = index / kGroup;
+  for (auto& level : levels_) {
+    level[at] += difference;
+    at /= kFanOut;
+  }
+}
+
+Result<void> ExponentialTree::update(std::size_t index, double score) {
+  if (index >= steps_.size())
+    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", steps_.size()),
+                          fmt::format("{}", index)));
+  PARLEY_TRY(const std::int64_t steps, grid_.check({&score, 1}));
+  if (leaves_[index] == 0) ++present_;
+  steps_[index] = steps;
+  if (steps > reference_) {
+    above_reference_ = true;
+    set_weight(index, ScoreWeights::kOne);  // a placeholder: the next draw rebuilds first
+  } else {
+    set_weight(index, weights_.upper(gap(index)));
+  }
+  return {};
+}
+
+void ExponentialTree::remove(std::size_t index) {
+  if (leaves_[index] == 0) return;
+  --present_;
+  set_weight(index, 0);
+}
+
+Result<std::size_t> ExponentialTree::select(Bits& bits) {
+  if (present_ == 0) return fail(bad_input({.field = "scores"}, "must not be empty"));
+  if (above_reference_ || total() < kLeastTotal) rebuild();
+  for (;;) {
+    Wide place = below_wide(total(), bits);
+    std::size_t at = 0;
+    for (std::size_t level = levels_.size() - 1; level-- > 0;) {
+      at *= kFanOut;
+      for (; place >= levels_[level][at]; ++at) place -= levels_[level][at];
+    }
+    std::size_t i = at * kGroup;
+    for (; place >= leaves_[i]; ++i) place -= leaves_[i];
+    if (weights_.accept(gap(i), leaves_[i], static_cast<std::uint64_t>(place), bits)) return i;
+  }
+}
+
+}  // namespace parley::privacy
