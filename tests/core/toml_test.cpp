@@ -105,6 +105,14 @@ TEST(Toml, RefusesAnOverrideWithoutAValueOrATarget) {
   EXPECT_FALSE(toml.set("party.data=x"));
 }
 
+TEST(Toml, AMistakeOnTheCommandLineIsReportedThere) {
+  Toml toml = parsed("[model]\nl1 = 1.0\n");
+  ASSERT_TRUE(toml.set("model.l1=minus one"));
+  double l1 = 0;
+  toml.table("model").number("l1", l1);
+  EXPECT_EQ(toml.finish().error().message, "--set: model.l1: must be a number (got 'minus one')");
+}
+
 TEST(Toml, SaysWhereTheTextIsNotToml) {
   const auto toml = Toml::parse("[model\nl1 = 1", "job.toml");
   ASSERT_FALSE(toml);

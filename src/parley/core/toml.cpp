@@ -31,8 +31,12 @@ std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : path + "." + std::string(key);
 }
 
-std::size_t line_of(const toml::node& node) {
-  return node.source().begin.line;
+constexpr const char* kOverride = "--set";
+
+// Where a value was written: a line of the file, or the command line.
+Place place_of(const toml::node& node, const std::string& file, std::string field) {
+  if (node.source().path && *node.source().path == kOverride) return {kOverride, 0, std::move(field)};
+  return {file, node.source().begin.line, std::move(field)};
 }
 
 }  // namespace
@@ -116,11 +120,25 @@ Result<void> Toml::set(std::string_view assignment) {
     table = next->as_table();
   }
   try {
-    toml::table parsed = toml::parse("value = " + value);
+    toml::table parsed = toml::parse("value = " + value, std::string_view(kOverride));
     if (parsed.size() != 1) return bad("holds more than one value");
     table->insert_or_assign(parts.back(), std::move(*parsed.get("value")));
   } catch (const toml::parse_error&) {
-    table->insert_or_assign(parts.back(), value);  // a bare word
+    // A bare word. Read as quoted text, so that it too knows where it was written.
+    std::string quoted;
+    for (const char c : value) {
+      if (c == '\\' || c == '"') quoted += '\\';
+      quoted += c;
+    }
+    toml::parse_result text = [&]() -> toml::table {
+      try {
+        return toml::parse("value = \"" + quoted + "\"", std::string_view(kOverride));
+      } catch (const toml::parse_error&) {
+        return {};
+      }
+    }();
+    if (text.get("value") == nullptr) return bad("holds characters that TOML does not allow");
+    table->insert_or_assign(parts.back(), std::move(*text.get("value")));
   }
   return {};
 }
@@ -287,13 +305,11 @@ int Toml::choose(std::string_view key, const std::vector<std::string>& names) {
 }
 
 Place Toml::place(std::string_view key) const {
-  const toml::node* node = find(node_, key);
-  std::size_t line = 0;
-  if (node != nullptr)
-    line = line_of(*node);
-  else if (node_ != nullptr && as_table(node_) != &document_->root)
-    line = line_of(*as_table(node_));
-  return {document_->file, line, joined(path_, key)};
+  if (const toml::node* node = find(node_, key); node != nullptr)
+    return place_of(*node, document_->file, joined(path_, key));
+  if (node_ != nullptr && as_table(node_) != &document_->root)
+    return place_of(*as_table(node_), document_->file, joined(path_, key));
+  return {document_->file, 0, joined(path_, key)};
 }
 
 void Toml::reject(std::string_view key, std::string_view rule, std::string_view value) {
@@ -306,20 +322,19 @@ void Toml::require(std::string_view key) {
 
 Result<void> Toml::finish() {
   // An unknown key is reported before other mistakes: a mistyped key is often why another is missing.
-  std::optional<Error> unknown;
-  std::size_t unknown_line = std::numeric_limits<std::size_t>::max();
+  std::optional<Place> unknown;
+  std::string rule;
   for (const auto& [table, asked] : document_->asked) {
     const std::vector<std::string> known(asked.begin(), asked.end());
     for (const auto& [key, value] : *as_table(table)) {
       if (asked.contains(key.str())) continue;
-      const std::size_t line = line_of(value);
-      if (unknown && line >= unknown_line) continue;
-      unknown_line = line;
-      unknown = bad_input({document_->file, line, std::string(key.str())},
-                          "unknown key" + suggestion(key.str(), known));
+      Place place = place_of(value, document_->file, std::string(key.str()));
+      if (unknown && place.line >= unknown->line) continue;
+      unknown = std::move(place);
+      rule = "unknown key" + suggestion(key.str(), known);
     }
   }
-  if (unknown) return fail(*unknown);
+  if (unknown) return fail(bad_input(*unknown, rule));
   if (document_->first_mistake) return fail(*document_->first_mistake);
   return {};
 }
