@@ -45,7 +45,10 @@ Result<void> Model::check() const {
   PARLEY_CHECK(check_numbers("intercepts", intercepts, outputs(), true));
   PARLEY_CHECK(check_numbers("scales", scales, d, true));
   PARLEY_CHECK(check_numbers("centers", centers, d, true));
-  PARLEY_CHECK(check_numbers("bounds", bounds, d, true));
+  if (!bounds.empty() && bounds.size() != d)
+    return fail(bad_input({.field = "model.bounds"}, "must have " + std::to_string(d) + " entries", std::to_string(bounds.size())));
+  if (unit_rows && !centers.empty())
+    return fail(bad_input({.field = "model.unit_rows"}, "does not go with centered columns"));
   return {};
 }
 
@@ -74,8 +77,22 @@ Result<std::vector<double>> Model::margins(const linalg::Matrix& features) const
     return fail(bad_input({.field = "features"},
                           "must have the model's " + std::to_string(columns.size()) + " columns",
                           std::to_string(features.cols())));
-  std::vector<double> out(static_cast<std::size_t>(features.rows()) * outputs());
-  compute_margins(features, raw_weights(), raw_intercepts(), out);
+  const auto rows = static_cast<std::size_t>(features.rows());
+  std::vector<double> out(rows * outputs());
+  if (!unit_rows) {
+    compute_margins(features, raw_weights(), raw_intercepts(), out);
+    return out;
+  }
+  compute_margins(features, raw_weights(), {}, out);
+  const linalg::Matrix scaled = scales.empty() ? features : features.with_column_scale(scales);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double norm = std::sqrt(scaled.row_squared_norm(static_cast<linalg::Index>(i)));
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      double& margin = out[k * rows + i];
+      if (norm > 0) margin /= norm;
+      if (!intercepts.empty()) margin += intercepts[k];
+    }
+  }
   return out;
 }
 

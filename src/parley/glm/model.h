@@ -1,7 +1,8 @@
 // A trained model: what it needs to turn raw features into predictions, and what a person needs to read it.
 //
-//   margin_k(x) = sum_j weights[k*d + j] * (x_j - centers[j]) * scales[j] + intercepts[k]
+//   margin_k(x) = sum_j weights[k*d + j] * f_j + intercepts[k],   f_j = (x_j - centers[j]) * scales[j]
 //
+// with f divided by its Euclidean norm when unit_rows is set (then there are no centers; zero rows stay).
 // Weights belong to the features as they were trained on; raw_weights and raw_intercepts fold the scaling in.
 #pragma once
 #include <cstddef>
@@ -24,12 +25,13 @@ struct Model {
   std::vector<double> intercepts;    // K, or empty without an intercept
   std::vector<double> scales;        // d factors of the raw features; empty: ones
   std::vector<double> centers;       // d values taken off the raw features first; empty: zeros
-  std::vector<double> bounds;        // d public bounds of |x_j|; empty: none declared
+  bool unit_rows = false;
+  std::vector<double> bounds;        // d public bounds of |x_j|, infinite where none was declared; empty: none at all
   std::vector<std::string> classes;  // empty for real labels; {negative, positive}; or the K names
 
   [[nodiscard]] std::size_t outputs() const;  // K: margins per row
 
-  // Sizes agree and every number is finite; names what does not hold.
+  // Sizes agree and every number (but a bound) is finite; names what does not hold.
   [[nodiscard]] Result<void> check() const;
 
   [[nodiscard]] std::vector<double> raw_weights() const;     // K * d, for raw features
