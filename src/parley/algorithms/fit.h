@@ -20,7 +20,8 @@ struct Problem {
 struct Progress {
   int iteration = 0;
   double objective = 0;
-  double gap = 0;  // the trainer's own certificate, as in Fit::gap; NaN when it has none
+  double gap = 0;    // the trainer's own certificate, as in Fit::gap; NaN when it has none
+  int expected = 0;  // iterations of the whole run where that is known beforehand, else 0
 };
 
 // Returns false to ask for an early stop (Ctrl-C); the trainer then returns its best model so far.

@@ -1,0 +1,33 @@
+// The catalog: name in the job -> algorithm, its settings, its source.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parley/algorithms/fit.h"
+#include "parley/core/result.h"
+#include "parley/core/toml.h"
+
+namespace parley::catalog {
+
+enum class Partition { kSingle, kHorizontal, kVertical, kRelational };
+std::string_view name(Partition partition);
+
+// An algorithm with its settings filled in.
+using Trainer = std::function<Result<algorithms::Fit>(const algorithms::Problem&, const algorithms::Observer&)>;
+
+struct Algorithm {
+  std::string name;
+  Partition partition = Partition::kSingle;
+  std::string summary;  // one line for --help and errors
+  std::string source;   // the paper
+  // Reads the algorithm's own keys of the [algorithm] section.
+  std::function<Trainer(Toml& settings)> configure;
+};
+
+std::span<const Algorithm> algorithms_by_name();
+const Algorithm* find_algorithm(std::string_view name);
+
+}  // namespace parley::catalog

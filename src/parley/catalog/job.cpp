@@ -1,0 +1,155 @@
+#include "parley/catalog/job.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+#include "parley/core/text.h"
+
+namespace parley::catalog {
+
+namespace {
+
+// Paths in a job are relative to the job's folder; addresses (postgresql://...) are left alone.
+std::string beside(const std::string& job_file, const std::string& path) {
+  if (path.empty() || path.find("://") != std::string::npos) return path;
+  const std::filesystem::path given(path);
+  if (given.is_absolute()) return path;
+  return (std::filesystem::path(job_file).parent_path() / given).lexically_normal().string();
+}
+
+void read_model(Toml model, glm::Objective& objective) {
+  if (model.kind("intercept") == Toml::Kind::kText) {
+    model.choice<glm::Intercept>("intercept", objective.intercept,
+                                 {{"none", glm::Intercept::kNone},
+                                  {"free", glm::Intercept::kFree},
+                                  {"penalised", glm::Intercept::kPenalised}});
+  } else {
+    bool wanted = false;
+    model.boolean("intercept", wanted);
+    objective.intercept = wanted ? glm::Intercept::kFree : glm::Intercept::kNone;
+  }
+  model.number("l1", objective.l1, at_least(0));
+  model.number("l2", objective.l2, at_least(0));
+  model.number("l1_radius", objective.l1_radius, above(0));
+  int sparsity = 0;
+  if (model.integer("sparsity", sparsity, at_least(1))) objective.sparsity = sparsity;
+  if (objective.l1_radius && objective.sparsity)
+    model.reject("sparsity", "contradicts l1_radius: choose one of the two");
+  if (objective.l1_radius && objective.l1 > 0)
+    model.reject("l1", "contradicts l1_radius: a penalty and a ball of the same norm; choose one of the two");
+}
+
+void read_data(Toml data, DataSection& section) {
+  data.choice<Scale>(
+      "scale", section.scale,
+      {{"bounds", Scale::kBounds}, {"none", Scale::kNone}, {"standardize", Scale::kStandardize}});
+  data.boolean("unit_rows", section.unit_rows);
+  if (section.unit_rows && section.scale == Scale::kStandardize)
+    data.reject("unit_rows", "contradicts scale = \"standardize\": choose one of the two");
+  data.number("bound", section.bound, above(0));
+  data.number("label_bound", section.label_bound, above(0));
+  if (data.number("test_fraction", section.test_fraction, between(0, 1)) && *section.test_fraction >= 1)
+    data.reject("test_fraction", "must be below 1: something must be left to train on");
+  data.integer("features", section.features, at_least(1));
+}
+
+void read_parties(Toml& toml, Job& job) {
+  std::set<std::string> names;
+  for (Toml& party : toml.tables("party")) {
+    Party read;
+    party.require("name");
+    party.require("data");
+    party.text("name", read.name);
+    party.text("data", read.data);
+    party.text("schema", read.schema);
+    party.text("test", read.test);
+    if (party.has("name") && read.name.empty()) party.reject("name", "must not be empty");
+    if (!names.insert(read.name).second) party.reject("name", "appears twice", read.name);
+    if (!read.test.empty() && job.data.test_fraction)
+      party.reject("test", "contradicts data.test_fraction: test rows come from a file or from a fraction, not both");
+    read.data = beside(job.file, read.data);
+    read.schema = beside(job.file, read.schema);
+    read.test = beside(job.file, read.test);
+    job.parties.push_back(std::move(read));
+  }
+}
+
+}  // namespace
+
+Result<Job> parse_job(Toml toml, const std::string& path) {
+  Job job;
+  job.file = path;
+
+  Toml section = toml.table("job");
+  toml.require("job");
+  section.text("name", job.name);
+  section.choice<Partition>("partition", job.partition,
+                            {{"single", Partition::kSingle},
+                             {"horizontal", Partition::kHorizontal},
+                             {"vertical", Partition::kVertical},
+                             {"relational", Partition::kRelational}});
+  section.require("task");
+  section.choice<glm::Task>("task", job.objective.task,
+                            {{"linear", glm::Task::kLinear},
+                             {"logistic", glm::Task::kLogistic},
+                             {"squared-hinge", glm::Task::kSquaredHinge},
+                             {"softmax", glm::Task::kSoftmax}});
+  if (job.name.empty()) job.name = std::filesystem::path(path).stem().string();
+
+  read_model(toml.table("model"), job.objective);
+  read_data(toml.table("data"), job.data);
+
+  Toml labels = toml.table("labels");
+  labels.text("party", job.labels.party);
+  labels.text("column", job.labels.column);
+  labels.text("positive", job.labels.positive);
+  if (!job.labels.positive.empty() && (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
+    labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
+
+  read_parties(toml, job);
+
+  Toml algorithm = toml.table("algorithm");
+  toml.require("algorithm");
+  algorithm.require("name");
+  algorithm.text("name", job.algorithm);
+  algorithm.integer("seed", job.seed, at_least(0));
+  const Algorithm* chosen = find_algorithm(job.algorithm);
+  if (chosen != nullptr) {
+    job.trainer = chosen->configure(algorithm);
+  } else if (!job.algorithm.empty()) {
+    std::vector<std::string> known;
+    for (const Algorithm& candidate : algorithms_by_name()) known.push_back(candidate.name);
+    // Its settings cannot be known, so they are not reported as mistakes of their own.
+    return fail(bad_input({path, 0, "algorithm.name"}, "unknown algorithm" + suggestion(job.algorithm, known), job.algorithm));
+  }
+
+  if (toml.has("privacy"))
+    return fail(bad_input({path, 0, "privacy"},
+                          "no algorithm of this version trains under differential privacy; "
+                          "without the [privacy] section the run is not private and says so"));
+  PARLEY_CHECK(toml.finish());
+
+  if (job.partition != chosen->partition)
+    return fail(bad_input({path, 0, "job.partition"},
+                          fmt::format("{} works on '{}' data", chosen->name, name(chosen->partition)),
+                          name(job.partition)));
+  if (job.parties.empty()) return fail(bad_input({path, 0, "party"}, "no data: add a [[party]] section with name and data"));
+  if (job.partition == Partition::kSingle && job.parties.size() > 1)
+    return fail(bad_input({path, 0, "party"}, "a single-site job has one [[party]]", fmt::format("{} of them", job.parties.size())));
+  if (!job.labels.party.empty()) {
+    bool found = false;
+    for (const Party& party : job.parties) found |= party.name == job.labels.party;
+    if (!found) return fail(bad_input({path, 0, "labels.party"}, "names no [[party]] of this job", job.labels.party));
+  }
+  return job;
+}
+
+Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
+  PARLEY_TRY(Toml toml, Toml::read(path));
+  for (const std::string& assignment : overrides) PARLEY_CHECK(toml.set(assignment));
+  return parse_job(std::move(toml), path);
+}
+
+}  // namespace parley::catalog

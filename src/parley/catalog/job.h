@@ -1,0 +1,61 @@
+// A job: what to learn, from whose data, how, and under which privacy. Written by a person in TOML,
+// public to every party.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/catalog/catalog.h"
+#include "parley/core/result.h"
+#include "parley/core/toml.h"
+#include "parley/glm/objective.h"
+
+namespace parley::catalog {
+
+enum class Scale {
+  kBounds,       // x / B_j with the public bound of the column
+  kNone,
+  kStandardize,  // (x - mean) / deviation, both computed from the data: never with privacy
+};
+
+struct DataSection {
+  Scale scale = Scale::kBounds;
+  bool unit_rows = false;            // then divide each row by its Euclidean norm
+  std::optional<double> bound;       // of every feature that no schema bounds
+  std::optional<double> label_bound;
+  std::optional<double> test_fraction;
+  std::optional<std::int64_t> features;  // number of columns of LIBSVM files
+};
+
+struct LabelsSection {
+  std::string party;
+  std::string column;
+  std::string positive;  // the class that becomes +1
+};
+
+struct Party {
+  std::string name;
+  std::string data;
+  std::string schema;  // empty: none
+  std::string test;    // empty: none
+};
+
+struct Job {
+  std::string file;  // where it was read; paths in it are relative to its folder
+  std::string name;
+  Partition partition = Partition::kSingle;
+  glm::Objective objective;
+  std::string algorithm;
+  Trainer trainer;
+  std::optional<std::int64_t> seed;
+  DataSection data;
+  LabelsSection labels;
+  std::vector<Party> parties;
+};
+
+// Reads and checks the whole job; `overrides` are "section.key=value".
+Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides);
+Result<Job> parse_job(Toml toml, const std::string& path);
+
+}  // namespace parley::catalog

@@ -1,0 +1,142 @@
+#include "parley/catalog/report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "parley/core/text.h"
+#include "parley/core/version.h"
+
+namespace parley::catalog {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct NamedMetric {
+  const char* key;
+  const char* shown;
+  std::optional<double> glm::Metrics::*value;
+};
+constexpr NamedMetric kMetrics[] = {{"accuracy", "accuracy", &glm::Metrics::accuracy},
+                                    {"balanced_accuracy", "balanced accuracy", &glm::Metrics::balanced_accuracy},
+                                    {"auc", "AUC", &glm::Metrics::auc},
+                                    {"ks", "KS", &glm::Metrics::ks},
+                                    {"log_loss", "log loss", &glm::Metrics::log_loss},
+                                    {"rmse", "RMSE", &glm::Metrics::rmse},
+                                    {"r2", "R2", &glm::Metrics::r_squared},
+                                    {"deviance", "deviance", &glm::Metrics::deviance}};
+
+Json to_json(const Scored& scored) {
+  Json json;
+  json["rows"] = scored.rows;
+  for (const NamedMetric& metric : kMetrics)
+    if (const auto value = scored.metrics.*metric.value) json[metric.key] = *value;
+  return json;
+}
+
+const char* reason(algorithms::Stop stop) {
+  switch (stop) {
+    case algorithms::Stop::kConverged: return "converged";
+    case algorithms::Stop::kIterations: return "iterations";
+    case algorithms::Stop::kInterrupted: return "interrupted";
+    case algorithms::Stop::kStalled: return "stalled";
+  }
+  return "?";
+}
+
+const char* shown(algorithms::Certificate certificate) {
+  switch (certificate) {
+    case algorithms::Certificate::kNone: return "none";
+    case algorithms::Certificate::kDualityGap: return "duality gap";
+    case algorithms::Certificate::kFrankWolfeGap: return "Frank-Wolfe gap";
+    case algorithms::Certificate::kGradientNorm: return "gradient norm";
+  }
+  return "?";
+}
+
+std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
+
+double l1_norm(const std::vector<double>& weights) {
+  double sum = 0;
+  for (const double w : weights) sum += std::abs(w);
+  return sum;
+}
+
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+}  // namespace
+
+std::string result_json(const Job& job, const Outcome& outcome, const ReportContext& context) {
+  const bool interrupted = outcome.fit.stop == algorithms::Stop::kInterrupted;
+  Json json;
+  json["status"] = interrupted ? "interrupted" : "done";
+  json["job"] = job.name;
+  json["algorithm"] = job.algorithm;
+  json["rounds"] = outcome.fit.iterations;
+  json["stop_reason"] = reason(outcome.fit.stop);
+  json["objective"] = {{"final", finite(outcome.fit.objective)},
+                       {"certificate", shown(outcome.fit.certificate)},
+                       {"gap", finite(outcome.fit.gap)},
+                       {"history", Json::array()}};
+  for (const double value : outcome.fit.history) json["objective"]["history"].push_back(finite(value));
+  json["metrics"]["train"] = to_json(outcome.train);
+  json["metrics"]["test"] = outcome.test ? to_json(*outcome.test) : Json(nullptr);
+  json["model"] = {{"path", context.model_path},
+                   {"columns", outcome.trained.model.columns.size()},
+                   {"nonzeros", glm::nonzeros(outcome.trained.model.weights)},
+                   {"l1_norm", l1_norm(outcome.trained.model.weights)}};
+  json["privacy"] = {{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
+  json["communication"] = {{"uplink_bytes", 0}, {"downlink_bytes", 0}, {"rounds", 0}, {"per_party", Json::array()}};
+  json["time"] = {{"total_seconds", context.total_seconds},
+                  {"read_seconds", outcome.read_seconds},
+                  {"compute_seconds", outcome.train_seconds},
+                  {"wait_seconds", 0.0}};
+  json["notes"] = outcome.notes;
+  json["seed"] = job.seed ? Json(*job.seed) : Json(nullptr);
+  json["version"] = kVersion;
+  return json.dump(1);
+}
+
+std::string metrics_json(const Scored& scored) {
+  return Json{{"metrics", to_json(scored)}}.dump(1);
+}
+
+std::string metrics_table(const Scored& scored) {
+  std::string table = fmt::format("  {:<18} {:>12}\n", "rows", with_commas(static_cast<long long>(scored.rows)));
+  for (const NamedMetric& metric : kMetrics)
+    if (const auto value = scored.metrics.*metric.value) table += fmt::format("  {:<18} {:>12.6g}\n", metric.shown, *value);
+  return table;
+}
+
+std::string result_table(const Job& job, const Outcome& outcome, const ReportContext& context) {
+  const auto& fit = outcome.fit;
+  std::string table = fmt::format("{}: {} by {}, {} after {} iteration{}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
+                                  fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop), with_commas(fit.iterations), fit.iterations == 1 ? "" : "s");
+  table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
+  if (fit.certificate != algorithms::Certificate::kNone)
+    table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
+  table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
+                       fmt::format("{} of {}", with_commas(static_cast<long long>(glm::nonzeros(outcome.trained.model.weights))),
+                                   with_commas(static_cast<long long>(outcome.trained.model.weights.size()))));
+  table += fmt::format("\n  {:<18} {:>12}", "", "train");
+  if (outcome.test) table += fmt::format(" {:>12}", "test");
+  table += fmt::format("\n  {:<18} {:>12}", "rows", with_commas(static_cast<long long>(outcome.train.rows)));
+  if (outcome.test) table += fmt::format(" {:>12}", with_commas(static_cast<long long>(outcome.test->rows)));
+  table += "\n";
+  for (const NamedMetric& metric : kMetrics) {
+    const auto train = outcome.train.metrics.*metric.value;
+    const auto test = outcome.test ? outcome.test->metrics.*metric.value : std::nullopt;
+    if (!train && !test) continue;
+    table += fmt::format("  {:<18} {:>12}", metric.shown, shown(train));
+    if (outcome.test) table += fmt::format(" {:>12}", shown(test));
+    table += "\n";
+  }
+  table += fmt::format("\n  {:.2f} s reading, {:.2f} s training; model in {}\n", outcome.read_seconds, outcome.train_seconds, context.model_path);
+  table += "  " + outcome.trained.provenance.privacy + "\n";
+  for (const std::string& note : outcome.notes) table += "  note: " + note + "\n";
+  return table;
+}
+
+}  // namespace parley::catalog

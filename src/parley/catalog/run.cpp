@@ -1,0 +1,122 @@
+#include "parley/catalog/run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "parley/catalog/scaling.h"
+#include "parley/core/text.h"
+#include "parley/core/version.h"
+#include "parley/data/holdout.h"
+#include "parley/data/load.h"
+
+namespace parley::catalog {
+
+namespace {
+
+constexpr const char* kNotPrivate =
+    "This run is not private: no [privacy] section was given, and nothing bounds what the model reveals about a record.";
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+struct Tables {
+  data::Dataset train;
+  std::optional<data::Dataset> test;
+};
+
+Result<data::LoadOptions> reading_options(const Job& job, const Party& party) {
+  data::LoadOptions options;
+  if (!party.schema.empty()) {
+    PARLEY_TRY(options.schema, data::read_schema(party.schema));
+  }
+  options.labels = label_kind(job.objective.task);
+  options.label = job.labels.column;
+  if (!job.labels.positive.empty()) options.positive = {job.labels.positive};
+  options.bound = job.data.bound;
+  options.label_bound = job.data.label_bound;
+  if (job.data.features) options.features = static_cast<int>(*job.data.features);
+  return options;
+}
+
+Result<Tables> read_tables(const Job& job) {
+  const Party& party = job.parties.front();
+  PARLEY_TRY(const data::LoadOptions options, reading_options(job, party));
+  Tables tables;
+  PARLEY_TRY(tables.train, data::load(party.data, options));
+  if (!party.test.empty()) {
+    PARLEY_TRY(tables.test, data::load(party.test, data::options_like(tables.train, options)));
+  } else if (job.data.test_fraction && *job.data.test_fraction > 0) {
+    // Without a seed the held-out rows are still the same in every run: the split is not a secret.
+    PARLEY_TRY(data::TrainTest split, data::hold_out(tables.train, *job.data.test_fraction, static_cast<std::uint64_t>(job.seed.value_or(0))));
+    tables.train = std::move(split.train);
+    tables.test = std::move(split.test);
+  }
+  return tables;
+}
+
+Result<void> check_trainable(const Job& job, const data::Dataset& train) {
+  const std::string& file = job.parties.front().data;
+  if (train.rows() < 2) return fail(bad_input({file, 0, ""}, "training needs at least two rows", fmt::format("{} left", train.rows())));
+  if (train.features.cols() == 0) return fail(bad_input({file, 0, ""}, "holds no feature column"));
+  if (job.objective.task == glm::Task::kLinear) return {};
+  const double first = train.labels.values.front();
+  for (const double label : train.labels.values)
+    if (label != first) return {};
+  return fail(bad_input({file, 0, train.schema.features ? "label" : job.labels.column}, "the training rows hold one class only; a classifier needs two"));
+}
+
+}  // namespace
+
+Result<Scored> score(const Trained& trained, const data::Dataset& table) {
+  PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
+  return Scored{table.rows(), glm::measure(trained.model.task, margins, table.labels.values)};
+}
+
+Result<Outcome> run(const Job& job, const Watch& watch) {
+  Outcome outcome;
+  if (watch.phase) watch.phase("reading " + job.parties.front().data);
+  const Stopwatch reading;
+  PARLEY_TRY(Tables tables, read_tables(job));
+  PARLEY_CHECK(check_trainable(job, tables.train));
+  outcome.notes = tables.train.notes;
+  Trained& trained = outcome.trained;
+  PARLEY_CHECK(choose_scaling(job.data, tables.train, trained.model));
+  PARLEY_TRY(const linalg::Matrix features, scaled_features(trained.model, tables.train.features));
+  outcome.read_seconds = reading.seconds();
+
+  glm::Objective objective = job.objective;
+  objective.classes = objective.task == glm::Task::kSoftmax ? static_cast<int>(tables.train.labels.classes.size()) : 1;
+  if (watch.phase) watch.phase("training");
+  const Stopwatch training;
+  PARLEY_TRY(outcome.fit, job.trainer({features, tables.train.labels.values, objective}, watch.observer));
+  outcome.train_seconds = training.seconds();
+
+  glm::Model& model = trained.model;
+  model.task = objective.task;
+  model.weights = outcome.fit.weights;
+  model.intercepts = outcome.fit.intercepts;
+  model.columns = tables.train.columns.list();
+  model.bounds = tables.train.bounds;
+  model.classes = tables.train.labels.classes;
+  trained.objective = objective;
+  trained.columns = tables.train.columns;
+  trained.schema = tables.train.schema;
+  trained.label = job.labels.column;
+  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, tables.train.rows(), kNotPrivate};
+
+  PARLEY_TRY(outcome.train, score(trained, tables.train));
+  if (tables.test) {
+    PARLEY_TRY(outcome.test, score(trained, *tables.test));
+  }
+  return outcome;
+}
+
+}  // namespace parley::catalog

@@ -1,0 +1,40 @@
+// Runs a job on one site: read, scale, train, measure.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/algorithms/fit.h"
+#include "parley/catalog/job.h"
+#include "parley/catalog/trained.h"
+#include "parley/glm/metrics.h"
+
+namespace parley::catalog {
+
+struct Scored {
+  std::size_t rows = 0;
+  glm::Metrics metrics;
+};
+
+struct Outcome {
+  Trained trained;
+  algorithms::Fit fit;
+  Scored train;
+  std::optional<Scored> test;
+  std::vector<std::string> notes;  // what the readers want a person to know
+  double read_seconds = 0;
+  double train_seconds = 0;
+};
+
+struct Watch {
+  algorithms::Observer observer;                    // each iteration; false asks for a stop
+  std::function<void(const std::string&)> phase;    // "reading data", "training"
+};
+
+Result<Outcome> run(const Job& job, const Watch& watch);
+
+// The metrics of a model on a table that has labels.
+Result<Scored> score(const Trained& trained, const data::Dataset& table);
+
+}  // namespace parley::catalog

@@ -1,0 +1,44 @@
+// A trained model with what is needed to use it on another table: how the table is read, how its columns are scaled,
+// and where the model comes from. Kept as model.json; the same job and seed give the same bytes.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/data/dataset.h"
+#include "parley/data/load.h"
+#include "parley/glm/model.h"
+#include "parley/glm/objective.h"
+
+namespace parley::catalog {
+
+struct Provenance {
+  std::string job;
+  std::string algorithm;
+  std::string version;  // of Parley
+  std::optional<std::int64_t> seed;
+  std::size_t rows = 0;  // trained on; public
+  std::string privacy;   // the statement
+};
+
+struct Trained {
+  glm::Model model;
+  glm::Objective objective;
+  data::ColumnNames columns;  // as read; model.columns lists the same names
+  data::Schema schema;        // reads another table alike
+  std::string label;          // column name; empty: as the schema says
+  Provenance provenance;
+
+  // Options that read another table to the same columns and classes; labels are read when `labels` says so.
+  [[nodiscard]] data::LoadOptions reading(data::LabelUse labels) const;
+};
+
+data::LabelKind label_kind(glm::Task task);
+
+// DIR/model.json
+Result<void> save(const Trained& trained, const std::string& directory);
+Result<Trained> load_trained(const std::string& directory);
+
+}  // namespace parley::catalog

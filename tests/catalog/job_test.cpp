@@ -1,0 +1,97 @@
+#include "parley/catalog/job.h"
+
+#include <gtest/gtest.h>
+
+using namespace parley;
+using namespace parley::catalog;
+
+namespace {
+
+const std::string kGood = R"(
+[job]
+name = "income"
+task = "logistic"
+[model]
+l2 = 0.01
+[algorithm]
+name = "exact"
+[[party]]
+name = "site"
+data = "income.csv"
+)";
+
+Result<Job> read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  auto toml = Toml::parse(text, "jobs/job.toml");
+  if (!toml) return fail(toml.error());
+  for (const auto& assignment : overrides) PARLEY_CHECK(toml->set(assignment));
+  return parse_job(*toml, "jobs/job.toml");
+}
+
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const auto job = read(text, overrides);
+  return job ? "accepted" : job.error().message;
+}
+
+}  // namespace
+
+TEST(Job, ReadsASingleSiteJob) {
+  const auto job = read(kGood);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->name, "income");
+  EXPECT_EQ(job->objective.task, glm::Task::kLogistic);
+  EXPECT_EQ(job->objective.l2, 0.01);
+  EXPECT_EQ(job->algorithm, "exact");
+  ASSERT_EQ(job->parties.size(), 1U);
+}
+
+TEST(Job, PathsAreRelativeToTheJob) {
+  EXPECT_EQ(read(kGood)->parties[0].data, "jobs/income.csv");
+  EXPECT_EQ(read(kGood, {"party.site.data=postgresql://db/x"})->parties[0].data, "postgresql://db/x");
+}
+
+TEST(Job, RefusesUnknownKeysWithASuggestion) {
+  EXPECT_EQ(refusal(kGood, {"model.l1_radus=3"}), "--set: l1_radus: unknown key; did you mean 'l1_radius'?");
+  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}),
+            "--set: tolerence: unknown key; did you mean 'tolerance'?");
+}
+
+TEST(Job, RefusesAnUnknownAlgorithm) {
+  EXPECT_EQ(refusal(kGood, {"algorithm.name=exat"}),
+            "jobs/job.toml: algorithm.name: unknown algorithm; did you mean 'exact'? (got 'exat')");
+}
+
+TEST(Job, RefusesAPenaltyAndABallOfTheSameNorm) {
+  EXPECT_NE(refusal(kGood, {"model.l1=1", "model.l1_radius=2"}).find("contradicts l1_radius"), std::string::npos);
+  EXPECT_NE(refusal(kGood, {"model.sparsity=1", "model.l1_radius=2"}).find("contradicts l1_radius"), std::string::npos);
+}
+
+TEST(Job, RefusesTwoSourcesOfTestRows) {
+  EXPECT_NE(refusal(kGood, {"data.test_fraction=0.2", "party.site.test=t.csv"}).find("contradicts data.test_fraction"),
+            std::string::npos);
+}
+
+TEST(Job, RefusesAnotherPartition) {
+  EXPECT_EQ(refusal(kGood, {"job.partition=vertical"}),
+            "jobs/job.toml: job.partition: exact works on 'single' data (got 'vertical')");
+}
+
+TEST(Job, RefusesNoParty) {
+  EXPECT_NE(refusal("[job]\ntask='linear'\n[algorithm]\nname='exact'\n").find("no data"), std::string::npos);
+}
+
+TEST(Job, RefusesMissingTaskAndAlgorithm) {
+  EXPECT_EQ(refusal("[job]\n[algorithm]\nname='exact'\n"), "jobs/job.toml:1: job.task: is missing");
+  EXPECT_EQ(refusal("[job]\ntask='linear'\n"), "jobs/job.toml: algorithm: is missing");
+}
+
+TEST(Job, RefusesALabelPartyThatIsNotThere) {
+  EXPECT_EQ(refusal(kGood, {"labels.party=bank"}),
+            "jobs/job.toml: labels.party: names no [[party]] of this job (got 'bank')");
+}
+
+TEST(Job, RefusesOutOfRangeNumbers) {
+  for (const char* bad : {"model.l1=-1", "model.l2=-0.5", "model.l1_radius=0", "model.sparsity=0", "data.test_fraction=1",
+                          "data.test_fraction=-0.1", "data.bound=0", "algorithm.tolerance=0", "algorithm.iterations=0",
+                          "algorithm.seed=-3", "data.features=0"})
+    EXPECT_NE(refusal(kGood, {bad}), "accepted") << bad;
+}
