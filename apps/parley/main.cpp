@@ -1,13 +1,67 @@
 #include <CLI/CLI.hpp>
+#include <new>
 
 #include "apps/parley/verbs.h"
+#include "parley/core/text.h"
 #include "parley/core/version.h"
+
+namespace {
+
+using parley::app::Exit;
+
+// The word that stands where a verb belongs but is none, with the verbs that would have been possible.
+std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto verbs = at->get_subcommands([](const CLI::App*) { return true; });
+    if (word.starts_with("-") || verbs.empty()) return {};
+    std::vector<std::string> names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* verb : verbs) {
+      names.push_back(verb->get_name());
+      if (verb->get_name() == word) next = verb;
+    }
+    if (next == nullptr) return "no verb '" + parley::printable(word, 40) + "'" + parley::suggestion(word, names);
+    at = next;
+  }
+  return {};
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Parley: sparse linear models over data that may not be pooled"};
   app.set_version_flag("--version", parley::kVersion);
   app.require_subcommand(1);
-  parley::app::Exit exit;
-  CLI11_PARSE(app, argc, argv);
+  app.footer("Example:\n  parley train examples/readmission/job.toml\n\nparley VERB --help tells more about a verb.");
+
+  Exit exit;
+  parley::app::add_train(app, exit);
+  parley::app::add_predict(app, exit);
+  parley::app::add_evaluate(app, exit);
+  CLI::App* data = app.add_subcommand("data", "Inspect, split, generate and convert tables");
+  data->require_subcommand(1);
+  parley::app::add_data_generate(*data, exit);
+
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stderr);
+    return 2;
+  }
+  if (const std::string unknown = unknown_verb(app, argc, argv); !unknown.empty()) {
+    std::fprintf(stderr, "parley: %s\n", unknown.c_str());
+    return 2;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& shown) {  // --help, --version
+    return app.exit(shown);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "parley: %s (see --help)\n", parley::printable(error.what()).c_str());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fputs("parley: out of memory\n", stderr);
+    return 1;
+  }
   return exit.code;
 }

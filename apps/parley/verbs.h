@@ -1,12 +1,32 @@
 // Every verb registers itself on the application and, when chosen, leaves its exit code behind.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "parley/core/result.h"
 
 namespace parley::app {
 
 struct Exit {
   int code = 0;
+
+  // Prints the one line that a person needs and keeps the exit code of the error.
+  void refuse(const Error& error) {
+    std::fprintf(stderr, "parley: %s\n", error.message.c_str());
+    code = error.exit_code();
+  }
+  // The exit code of a verb that ran, or the line and code of its error.
+  void finish(const Result<int>& result) {
+    if (result)
+      code = *result;
+    else
+      refuse(result.error());
+  }
 };
+
+void add_train(CLI::App& app, Exit& exit);
+void add_predict(CLI::App& app, Exit& exit);
+void add_evaluate(CLI::App& app, Exit& exit);
 
 // Subcommands of `parley data`.
 void add_data_generate(CLI::App& data_verb, Exit& exit);

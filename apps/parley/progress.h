@@ -1,0 +1,30 @@
+// Progress on stderr: a bar on a terminal, a plain line now and then otherwise, nothing when quiet.
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "parley/algorithms/fit.h"
+
+namespace parley::app {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void step(const algorithms::Progress& progress);  // total iterations are not known: gap and count
+  void phase(const std::string& what);              // "reading data ..."
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool quiet_;
+  bool terminal_;
+  bool drawn_ = false;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point next_ = started_;
+};
+
+}  // namespace parley::app

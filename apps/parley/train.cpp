@@ -1,0 +1,99 @@
+// parley train JOB.toml: runs the job in this process.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "apps/parley/interrupt.h"
+#include "apps/parley/progress.h"
+#include "apps/parley/verbs.h"
+#include "parley/catalog/report.h"
+#include "parley/catalog/run.h"
+#include "parley/core/files.h"
+#include "parley/core/threads.h"
+
+namespace parley::app {
+
+namespace {
+
+struct TrainOptions {
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string out;
+  int threads = 0;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Made only when there is something to put in, so that a refused job leaves nothing behind.
+Result<void> make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder))
+    return fail(bad_input({folder, 0, ""}, "the output folder cannot be made" + (error ? ": " + error.message() : std::string{})));
+  return {};
+}
+
+// Said before the work, not after it.
+Result<void> check_folder(const std::string& folder) {
+  std::filesystem::path at = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(at) && at.has_parent_path()) at = at.parent_path();
+  if (!std::filesystem::is_directory(at)) return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: a file is in the way"));
+  return {};
+}
+
+Result<int> train(const TrainOptions& options) {
+  const auto started = std::chrono::steady_clock::now();
+  if (options.threads > 0) set_thread_count(options.threads);
+  PARLEY_TRY(const catalog::Job job, catalog::read_job(options.job, options.overrides));
+  const std::string out = options.out.empty() ? "out/" + job.name : options.out;
+  PARLEY_CHECK(check_folder(out));
+  watch_interrupts();
+  ProgressLine line(options.quiet);
+  const catalog::Watch watch{[&](const algorithms::Progress& progress) {
+                               line.step(progress);
+                               return !interrupted();
+                             },
+                             [&](const std::string& what) { line.phase(what); }};
+  PARLEY_TRY(const catalog::Outcome outcome, catalog::run(job, watch));
+  line.clear();
+
+  PARLEY_CHECK(make_folder(out));
+  PARLEY_CHECK(catalog::save(outcome.trained, out));
+  catalog::ReportContext context;
+  context.model_path = (std::filesystem::path(out) / "model.json").string();
+  context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const std::string result = catalog::result_json(job, outcome, context);
+  PARLEY_CHECK(write_atomically((std::filesystem::path(out) / "result.json").string(), result + "\n"));
+  if (options.json)
+    fmt::print("{}\n", result);
+  else
+    fmt::print("{}", catalog::result_table(job, outcome, context));
+  if (outcome.fit.stop == algorithms::Stop::kInterrupted) {
+    fmt::print(stderr, "parley: interrupted; the best model so far is in {}\n", context.model_path);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* verb = app.add_subcommand("train", "Train a model as a job file says, all parties in this process");
+  verb->add_option("job", options->job, "The job (TOML)")->required();
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")
+      ->allow_extra_args(false);
+  verb->add_option("--out", options->out, "Folder for model.json and result.json (default: out/JOB-NAME)");
+  verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
+      ->check(CLI::Range(1, 4096));
+  verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
+  verb->add_flag("--quiet", options->quiet, "No progress on stderr");
+  verb->footer(
+      "Example:\n"
+      "  parley train examples/readmission/job.toml --set model.l1=0.01 --out out/readmission\n\n"
+      "Ctrl-C stops the training and keeps the best model so far (exit 1).");
+  verb->callback([options, &exit] { exit.finish(train(*options)); });
+}
+
+}  // namespace parley::app
