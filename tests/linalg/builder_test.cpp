@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "parley/core/threads.h"
+#include "random_matrix.h"
+
 using namespace parley::linalg;
 
 namespace {
@@ -43,11 +46,106 @@ TEST(ColumnsBuilder, TakesStretchesDensePatternsAndCategories) {
   bottom.push(0);
   bottom.push(3);
   ColumnsBuilder columns(3);
-  columns.append({top, bottom});
+  std::vector<ColumnBlock> stretches;
+  stretches.push_back(std::move(top));
+  stretches.push_back(std::move(bottom));
+  columns.append(std::move(stretches));
   columns.append_dense(std::vector<double>{1, 2, 3});
   columns.append_binary(std::vector<Index>{1});
   columns.append_categories(std::vector<Index>{1, -1, 0}, 2);
   EXPECT_EQ(columns.cols(), 5);
   const Matrix a = std::move(columns).build();
   EXPECT_EQ(dense(a), (std::vector<double>{0.5, 0, 3, 1, 2, 3, 0, 1, 0, 0, 0, 1, 1, 0, 0}));
+}
+
+TEST(RowsBuilder, GivesTheSameMatrixForEveryCutIntoBlocks) {
+  const Plain plain = mixed(500, 400, 41);
+  for (const Index size : {1, 7, 100, 500})
+    for (const int threads : {1, 2}) {
+      parley::set_thread_count(threads);
+      RowsBuilder rows;
+      for (Index begin = 0; begin < plain.rows; begin += size) {
+        RowBlock block;
+        for (Index i = begin; i < std::min(plain.rows, begin + size); ++i) {
+          for (Index j = 0; j < plain.cols; ++j) block.push(j, plain.at(i, j));
+          block.end_row();
+        }
+        rows.append(std::move(block));
+      }
+      const Matrix a = std::move(rows).build({.cols = plain.cols});
+      EXPECT_EQ(dense(a), plain.values);
+      EXPECT_EQ(a.bytes(), plain.matrix().bytes());
+      parley::set_thread_count(0);
+    }
+}
+
+TEST(RowsBuilder, KeepsGapsAndRunsOfEveryLength) {
+  std::mt19937_64 random(42);
+  RowBlock block;
+  std::vector<std::vector<RowEntry>> expected;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<RowEntry> row;
+    Index column = 0;
+    const std::size_t entries = random() % 4 == 0 ? 0 : random() % 200;
+    for (std::size_t k = 0; k < entries; ++k) {
+      const Index gaps[] = {0, 0, 0, 0, 1, 191, 192, 251, 255, 65535, 65536, 70000};
+      column += gaps[random() % 12];
+      row.push_back({column, value_of(static_cast<Storage>(random() % 7 < 5 ? 0 : random() % 5), random)});
+      block.push(column, row.back().value);
+      ++column;
+    }
+    block.end_row();
+    expected.push_back(row);
+  }
+  RowsBuilder rows;
+  const Index cols = block.max_column() + 1;
+  EXPECT_LT(block.bytes(), 6 * block.nonzeros());
+  rows.append(std::move(block));
+  const Matrix a = std::move(rows).build({.cols = cols});
+  for (Index i = 0; i < a.rows(); ++i) {
+    const std::vector<RowEntry> row = a.row(i);
+    const std::vector<RowEntry>& wanted = expected[static_cast<std::size_t>(i)];
+    ASSERT_EQ(row.size(), wanted.size());
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      EXPECT_EQ(row[k].column, wanted[k].column);
+      EXPECT_EQ(row[k].value, wanted[k].value);
+    }
+  }
+}
+
+TEST(RowsBuilder, PacksDenseRowsInLittleMoreThanTheirValues) {
+  RowBlock block;
+  for (int i = 0; i < 10; ++i) {
+    for (Index j = 0; j < 6000; ++j) block.push(j, 0.1 + j);
+    block.end_row();
+  }
+  EXPECT_LT(block.bytes(), 10 * 6000 * 8 * 1.01);
+}
+
+TEST(RowsBuilder, MakesEmptyMatrices) {
+  const Matrix nothing = RowsBuilder().build({.cols = 3});
+  EXPECT_EQ(nothing.rows(), 0);
+  EXPECT_EQ(nothing.cols(), 3);
+  RowBlock block;
+  block.end_row();
+  block.push(0, 0.0);
+  block.end_row();
+  RowsBuilder rows;
+  rows.append(std::move(block));
+  const Matrix a = std::move(rows).build({.cols = 0});
+  EXPECT_EQ(a.rows(), 2);
+  EXPECT_EQ(a.nonzeros(), 0U);
+}
+
+TEST(ColumnsBuilder, GivesBackEveryColumnFromStretches) {
+  const Plain plain = mixed(1000, 30, 43);
+  ColumnsBuilder columns(plain.rows);
+  for (Index j = 0; j < plain.cols; ++j) {
+    std::vector<ColumnBlock> stretches(4);
+    for (Index i = 0; i < plain.rows; ++i) stretches[static_cast<std::size_t>(i / 300)].push(plain.at(i, j));
+    columns.append(std::move(stretches));
+  }
+  const Matrix a = std::move(columns).build();
+  EXPECT_EQ(dense(a), plain.values);
+  EXPECT_EQ(a.bytes(), plain.matrix().bytes());
 }

@@ -101,6 +101,13 @@ TEST(Matrix, StoresColumnsInTheirSmallestType) {
   EXPECT_EQ(a.column(3).count, 100U);
 }
 
+TEST(Matrix, AnEmptyColumnIsSparse) {
+  const Matrix a = Matrix::from_rows(2, std::vector<std::size_t>{0, 0, 0}, {}, {});
+  EXPECT_NE(a.column(1).rows, nullptr);
+  EXPECT_NE(Matrix::from_dense(2, 1, std::vector<double>(2)).column(0).rows, nullptr);
+  EXPECT_EQ(a.column(1).count, 0U);
+}
+
 TEST(Matrix, ScaleMultipliesColumnsAndSharesStorage) {
   const Plain plain = mixed(50, 20, 2);
   std::vector<double> scale = normal_vector(20, 3);

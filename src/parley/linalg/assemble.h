@@ -51,11 +51,9 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
       column.storage = std::max(column.storage, tally[j].storage);
       tally[j].count = before;
     }
-    stored->nonzeros += column.count;
     if (better_dense(column.storage, column.count, rows)) {
       column.dense = true;
       column.storage = std::max(column.storage, Storage::kInt8);
-      column.count = static_cast<std::uint32_t>(rows);
       dense_size = aligned(dense_size, 64) + static_cast<std::size_t>(rows) * width(column.storage);
     } else if (column.count > 0) {
       sparse_size = aligned(sparse_size, width(column.storage) == 8 ? 8 : 4) + sparse_bytes(column.storage, column.count);
@@ -71,7 +69,9 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
       dense_at = aligned(dense_at, 64);
       column.at = dense->data() + dense_at;
       dense_at += static_cast<std::size_t>(rows) * width(column.storage);
-    } else if (column.count > 0) {
+    } else if (column.count == 0) {
+      column.at = no_entries();
+    } else {
       sparse_at = aligned(sparse_at, width(column.storage) == 8 ? 8 : 4);
       column.at = sparse->data() + sparse_at;
       sparse_at += sparse_bytes(column.storage, column.count);

@@ -20,8 +20,11 @@
 #include <vector>
 
 #include "parley/linalg/matrix.h"
+#include "parley/linalg/packed.h"
 
 namespace parley::linalg {
+
+class ColumnStore;
 
 // Consecutive rows in packed form. A few megabytes per block is a good size.
 class RowBlock {
@@ -29,25 +32,23 @@ class RowBlock {
   // An entry of the current row; columns ascend strictly within a row (from 0, or from 1 and shifted by build).
   void push(Index column, double value) {
     if (value == 0.0) return;
-    columns_.push_back(column);
-    values_.push_back(value);
+    entries_.push(rows_, column, value);
     if (column < min_column_) min_column_ = column;
     if (column > max_column_) max_column_ = column;
   }
-  void end_row() { offsets_.push_back(columns_.size()); }
+  void end_row() { ++rows_; }
 
-  [[nodiscard]] Index rows() const { return static_cast<Index>(offsets_.size()) - 1; }
-  [[nodiscard]] std::size_t nonzeros() const { return columns_.size(); }
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] std::size_t nonzeros() const { return entries_.count(); }
   // Over the nonzero entries; max < min when there are none.
   [[nodiscard]] Index min_column() const { return min_column_; }
   [[nodiscard]] Index max_column() const { return max_column_; }
-  [[nodiscard]] std::size_t bytes() const { return columns_.size() * 12 + offsets_.size() * 8; }
+  [[nodiscard]] std::size_t bytes() const { return entries_.bytes(); }
 
  private:
   friend class RowsBuilder;
-  std::vector<std::size_t> offsets_{0};
-  std::vector<Index> columns_;
-  std::vector<double> values_;
+  PackedEntries entries_;
+  Index rows_ = 0;
   Index min_column_ = INT32_MAX;
   Index max_column_ = -1;
 };
@@ -68,6 +69,7 @@ class RowsBuilder {
 
  private:
   std::vector<RowBlock> blocks_;
+  std::vector<Index> first_rows_;  // of each block
   Index rows_ = 0;
   Index min_column_ = INT32_MAX;
   Index max_column_ = -1;
@@ -76,18 +78,25 @@ class RowsBuilder {
 // A stretch of one column in packed form.
 class ColumnBlock {
  public:
-  void push(double value) { values_.push_back(value); }  // the next row's value, zeros too
-  [[nodiscard]] Index rows() const { return static_cast<Index>(values_.size()); }
-  [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(double); }
+  void push(double value) {  // the next row's value, zeros too
+    if (value != 0.0) entries_.push(0, rows_, value);
+    ++rows_;
+  }
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] std::size_t bytes() const { return entries_.bytes(); }
 
  private:
   friend class ColumnsBuilder;
-  std::vector<double> values_;
+  PackedEntries entries_;
+  Index rows_ = 0;
 };
 
 class ColumnsBuilder {
  public:
-  explicit ColumnsBuilder(Index rows) : rows_(rows) {}
+  explicit ColumnsBuilder(Index rows);
+  ColumnsBuilder(ColumnsBuilder&&) noexcept;
+  ColumnsBuilder& operator=(ColumnsBuilder&&) noexcept;
+  ~ColumnsBuilder();
 
   // The next column, whose stretches have `rows` values together.
   void append(std::vector<ColumnBlock> stretches);
@@ -98,16 +107,13 @@ class ColumnsBuilder {
   void append_categories(std::span<const Index> codes, Index levels);
 
   [[nodiscard]] Index rows() const { return rows_; }
-  [[nodiscard]] Index cols() const { return static_cast<Index>(columns_.size()); }
+  [[nodiscard]] Index cols() const;
   [[nodiscard]] Matrix build() &&;
 
  private:
-  struct Column {
-    std::vector<Index> rows;
-    std::vector<double> values;
-  };
   Index rows_;
-  std::vector<Column> columns_;
+  std::unique_ptr<ColumnStore> columns_;
+  std::vector<double> scratch_;  // one column
 };
 
 }  // namespace parley::linalg

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 #include "parley/linalg/assemble.h"
-#include "parley/linalg/kernels.h"
 #include "parley/linalg/stored.h"
 
 namespace parley::linalg {
@@ -19,18 +17,6 @@ const std::shared_ptr<const Matrix::Stored>& nothing() {
 }
 
 }  // namespace
-
-Storage smallest_storage(double value) {
-  if (value == 1.0) return Storage::kBinary;
-  if (value == 0.0) return std::signbit(value) ? Storage::kFloat32 : Storage::kBinary;
-  if (std::abs(value) <= 32767) {
-    const int whole = static_cast<int>(value);
-    if (static_cast<double>(whole) == value) return std::abs(whole) <= 127 ? Storage::kInt8 : Storage::kInt16;
-  }
-  // Beyond the range of float the conversion is undefined; within, widening back must give the value.
-  if (std::abs(value) > 3.4028234663852886e38) return Storage::kFloat64;
-  return static_cast<double>(static_cast<float>(value)) == value ? Storage::kFloat32 : Storage::kFloat64;
-}
 
 Matrix::Matrix() : Matrix(nothing()) {}
 
@@ -85,7 +71,7 @@ std::size_t Matrix::bytes() const {
   std::size_t bytes = stored_->columns.size() * sizeof(StoredColumn) + stored_->dense.size() * sizeof(DenseColumn) +
                       stored_->row_form_bytes + scale_.size() * sizeof(double);
   for (const StoredColumn& column : stored_->columns)
-    bytes += column.dense ? std::size_t{column.count} * width(column.storage) : sparse_bytes(column.storage, column.count);
+    bytes += column.dense ? static_cast<std::size_t>(rows_) * width(column.storage) : sparse_bytes(column.storage, column.count);
   return bytes;
 }
 
@@ -191,7 +177,6 @@ Matrix Matrix::select_columns(std::span<const Index> chosen) const {
   for (const Index j : chosen) {
     stored->columns.push_back(columns_[j]);
     if (!scale_.empty()) scale.push_back(scale_of(j));
-    for_each_in_column(j, [&](Index, double v) { stored->nonzeros += v != 0.0; });
   }
   return Matrix(finished(std::move(stored)), std::move(scale));
 }

@@ -13,6 +13,7 @@
 // it should.
 #pragma once
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,7 +27,17 @@ using Index = std::int32_t;  // rows and columns; counts of nonzeros are std::si
 enum class Storage : std::uint8_t { kBinary, kInt8, kInt16, kFloat32, kFloat64 };
 
 // Smallest type that holds the value without loss.
-Storage smallest_storage(double value);
+inline Storage smallest_storage(double value) {
+  if (value == 1.0) return Storage::kBinary;
+  const double magnitude = std::abs(value);
+  if (magnitude <= 32767) {
+    const int whole = static_cast<int>(value);
+    if (static_cast<double>(whole) == value) return magnitude <= 127 ? Storage::kInt8 : Storage::kInt16;
+  }
+  // Beyond the range of float the conversion is undefined.
+  if (magnitude > 3.4028234663852886e38) return Storage::kFloat64;
+  return static_cast<double>(static_cast<float>(value)) == value ? Storage::kFloat32 : Storage::kFloat64;
+}
 
 // Bytes of one value.
 constexpr std::size_t width(Storage storage) {
@@ -37,7 +48,7 @@ constexpr std::size_t width(Storage storage) {
 // A column as it lies in memory: `count` ascending row numbers (none when dense), then the values.
 struct StoredColumn {
   const std::byte* at = nullptr;
-  std::uint32_t count = 0;  // entries; rows() when dense
+  std::uint32_t count = 0;  // nonzeros, also when dense
   Storage storage = Storage::kBinary;
   bool dense = false;
 
@@ -185,7 +196,7 @@ inline double stored_value(const ColumnView& column, std::size_t k) { return val
 
 inline ColumnView Matrix::column(Index j) const {
   const StoredColumn& stored = columns_[j];
-  return {stored.storage, stored.count, stored.rows(),
+  return {stored.storage, stored.dense ? static_cast<std::size_t>(rows_) : stored.count, stored.rows(),
           stored.storage == Storage::kBinary ? nullptr : stored.values(), scale_of(j)};
 }
 

@@ -33,6 +33,11 @@ bool better_dense(Storage storage, std::size_t count, Index rows) {
   return static_cast<double>(count) > kShare[static_cast<std::size_t>(storage)] * rows;
 }
 
+const std::byte* no_entries() {
+  alignas(64) static const std::byte nothing{};
+  return &nothing;
+}
+
 void store(std::byte* values, Storage storage, std::size_t k, double value) {
   const auto put = [&](auto typed) { std::memcpy(values + k * sizeof typed, &typed, sizeof typed); };
   switch (storage) {
@@ -49,6 +54,7 @@ std::shared_ptr<const Matrix::Stored> finished(std::shared_ptr<Matrix::Stored> s
   std::size_t work = 0;
   for (std::size_t j = 0; j < stored->columns.size(); ++j) {
     const StoredColumn& column = stored->columns[j];
+    stored->nonzeros += column.count;
     if (column.dense) stored->dense.push_back({static_cast<Index>(j), column.storage, column.at});
     work += column.dense ? 1 : 1 + std::size_t{column.count};
     if (work >= kRangeWork) {
@@ -87,12 +93,11 @@ void ColumnStore::add(std::span<const double> dense) {
     ++count;
     if (storage != Storage::kFloat64) storage = std::max(storage, smallest_storage(v));
   }
-  stored_->nonzeros += count;
   if (better_dense(storage, count, stored_->rows)) {
     storage = std::max(storage, Storage::kInt8);
     std::byte* at = reserve(dense.size() * width(storage), 64);
     for (std::size_t i = 0; i < dense.size(); ++i) store(at, storage, i, dense[i]);
-    stored_->columns.push_back({at, static_cast<std::uint32_t>(dense.size()), storage, true});
+    stored_->columns.push_back({at, static_cast<std::uint32_t>(count), storage, true});
     return;
   }
   StoredColumn column{reserve(sparse_bytes(storage, count), 8), static_cast<std::uint32_t>(count), storage, false};
@@ -115,11 +120,9 @@ void ColumnStore::add(std::span<const Index> rows, std::span<const double> value
     ++count;
     storage = std::max(storage, smallest_storage(v));
   }
-  stored_->nonzeros += count;
   StoredColumn column{nullptr, static_cast<std::uint32_t>(count), storage, better_dense(storage, count, stored_->rows)};
   if (column.dense) {
     column.storage = storage = std::max(storage, Storage::kInt8);
-    column.count = static_cast<std::uint32_t>(stored_->rows);
     column.at = reserve(static_cast<std::size_t>(stored_->rows) * width(storage), 64);
   } else {
     column.at = reserve(sparse_bytes(storage, count), 8);
@@ -139,11 +142,10 @@ void ColumnStore::add(std::span<const Index> rows, std::span<const double> value
 }
 
 void ColumnStore::add_binary(std::span<const Index> ones) {
-  stored_->nonzeros += ones.size();
   if (better_dense(Storage::kBinary, ones.size(), stored_->rows)) {
     std::byte* at = reserve(static_cast<std::size_t>(stored_->rows), 64);
     for (const Index i : ones) at[i] = std::byte{1};
-    stored_->columns.push_back({at, static_cast<std::uint32_t>(stored_->rows), Storage::kInt8, true});
+    stored_->columns.push_back({at, static_cast<std::uint32_t>(ones.size()), Storage::kInt8, true});
     return;
   }
   std::byte* at = reserve(ones.size_bytes(), 8);

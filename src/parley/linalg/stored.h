@@ -41,6 +41,9 @@ inline std::size_t sparse_bytes(Storage storage, std::size_t count) {
   return (storage == Storage::kFloat64 ? aligned(indices, 8) : indices) + count * width(storage);
 }
 
+// Where a sparse column without entries points: null row numbers mean dense.
+const std::byte* no_entries();
+
 // Writes a value that the type holds without loss.
 void store(std::byte* values, Storage storage, std::size_t k, double value);
 
