@@ -1,0 +1,149 @@
+#include "parley/algorithms/frank_wolfe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/algorithms/exact.h"
+#include "parley/algorithms/frank_wolfe_iterate.h"
+
+namespace parley::algorithms {
+
+namespace {
+
+Result<void> check(const Problem& problem, const FrankWolfeSettings& settings) {
+  PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
+  const glm::Objective& objective = problem.objective;
+  if (!objective.l1_radius)
+    return fail(bad_input({.field = "l1_radius"}, "frank-wolfe needs the radius of the l1 ball"));
+  if (objective.l1 != 0)
+    return fail(bad_input({.field = "l1"},
+                          "frank-wolfe takes the constraint l1_radius instead of an l1 penalty",
+                          fmt::format("{}", objective.l1)));
+  if (objective.sparsity)
+    return fail(bad_input({.field = "sparsity"}, "frank-wolfe takes the constraint l1_radius instead",
+                          fmt::format("{}", *objective.sparsity)));
+  if (settings.iterations < 1)
+    return fail(
+        bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", settings.iterations)));
+  if (!(settings.gap_tolerance >= 0) || !std::isfinite(settings.gap_tolerance))
+    return fail(bad_input({.field = "gap_tolerance"}, "must be a number >= 0",
+                          fmt::format("{}", settings.gap_tolerance)));
+  if (settings.mode == FrankWolfeMode::kGram && objective.task != glm::Task::kLinear)
+    return fail(bad_input({.field = "mode"}, "Gram columns serve least squares only", name(objective.task)));
+  // A free intercept has an optimum only if no class is missing; squared hinge reaches zero loss without.
+  if (objective.intercept == glm::Intercept::kFree && objective.task != glm::Task::kLinear &&
+      objective.task != glm::Task::kSquaredHinge) {
+    const bool softmax = objective.task == glm::Task::kSoftmax;
+    for (int k = 0; k < (softmax ? objective.classes : 2); ++k) {
+      const double label = softmax ? k : 2.0 * k - 1.0;
+      if (std::find(problem.labels.begin(), problem.labels.end(), label) == problem.labels.end())
+        return fail(bad_input({.field = "labels"},
+                              "a free intercept needs rows of every class; none has label",
+                              fmt::format("{}", label)));
+    }
+  }
+  return {};
+}
+
+std::unique_ptr<FrankWolfeIterate> start(const Problem& problem, const FrankWolfeSettings& settings) {
+  // A Gram column costs at most one pass over the matrix (less when the column is sparse), once per distinct
+  // column; a plain step costs one pass every time. So Gram columns never lose where they apply.
+  const bool gram = problem.objective.task == glm::Task::kLinear && settings.mode != FrankWolfeMode::kPlain;
+  return gram ? gram_iterate(problem, settings) : margin_iterate(problem);
+}
+
+double step_size(FrankWolfeStep rule, int t, FrankWolfeIterate& iterate, const glm::Vertex& vertex) {
+  switch (rule) {
+    case FrankWolfeStep::kOpenLoop:
+      return 2.0 / (t + 2.0);
+    case FrankWolfeStep::kShort: {
+      const Segment segment = iterate.segment(vertex);
+      if (segment.slope >= 0) return 0;
+      return -segment.slope >= segment.curvature ? 1.0 : -segment.slope / segment.curvature;
+    }
+    case FrankWolfeStep::kLineSearch:
+      return iterate.line_search(vertex);
+  }
+  return 0;
+}
+
+Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,
+                VertexChoice* choice) {
+  PARLEY_CHECK(check(problem, settings));
+  const glm::L1Ball ball{*problem.objective.l1_radius};
+  const auto iterate = start(problem, settings);
+  // A feature that is not finite makes its coordinate of X'q so, also where q is 0.
+  const auto first = iterate->gradient();
+  if (const auto bad = std::find_if(first.begin(), first.end(), [](double g) { return !std::isfinite(g); });
+      bad != first.end())
+    return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not",
+                          fmt::format("{}", *bad)));
+
+  Fit fit{.certificate = Certificate::kFrankWolfeGap, .stop = Stop::kIterations};
+  for (int t = 0;; ++t) {
+    const double objective = iterate->objective();
+    const glm::Vertex steepest = iterate->steepest(ball);
+    fit.gap = iterate->gradient_dot_weights() - steepest.value * iterate->gradient_at(steepest.coordinate);
+    fit.iterations = t;
+    if (t > 0) fit.history.push_back(objective);
+    if (fit.gap <= settings.gap_tolerance) fit.stop = Stop::kConverged;
+    if (observer && !observer({t, objective, fit.gap}) && fit.stop != Stop::kConverged)
+      fit.stop = Stop::kInterrupted;
+    if (fit.stop != Stop::kIterations || t == settings.iterations) break;
+
+    const glm::Vertex vertex = choice == nullptr ? steepest : choice->choose(iterate->gradient());
+    iterate->move(vertex, step_size(settings.step, t, *iterate, vertex));
+  }
+  iterate->finish(fit);
+  if (!fit.history.empty()) fit.history.back() = fit.objective;
+  return fit;
+}
+
+}  // namespace
+
+Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings,
+                        const Observer& observer) {
+  return run(problem, settings, observer, nullptr);
+}
+
+Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,
+                        VertexChoice& choice) {
+  return run(problem, settings, observer, &choice);
+}
+
+ScaledWeights::Change ScaledWeights::move(const glm::Vertex& vertex, double gamma) {
+  Change change;
+  scale_ *= 1.0 - gamma;
+  if (scale_ < 1e-100) {  // also gamma = 1: V must not be divided by a vanishing scale
+    change.fold = scale_;
+    for (double& value : values_) value *= scale_;
+    squared_ *= scale_ * scale_;
+    scale_ = 1;
+  }
+  change.added = gamma * vertex.value / scale_;
+  double& value = values_[vertex.coordinate];
+  squared_ += change.added * (2.0 * value + change.added);
+  value += change.added;
+  return change;
+}
+
+double ScaledWeights::squared_distance(const glm::Vertex& vertex) const {
+  return vertex.value * vertex.value - 2.0 * vertex.value * (*this)[vertex.coordinate] + squared_norm();
+}
+
+void split_coordinates(const ScaledWeights& weights, std::size_t columns, bool constant, Fit& fit) {
+  const std::size_t width = columns + (constant ? 1 : 0);
+  const std::size_t size = weights.unscaled().size();
+  fit.weights.clear();
+  fit.weights.reserve(size);
+  for (std::size_t c = 0; c < size; ++c) {
+    if (c % width < columns)
+      fit.weights.push_back(weights[c]);
+    else
+      fit.intercepts.push_back(weights[c]);
+  }
+}
+
+}  // namespace parley::algorithms
