@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "parley/algorithms/frank_wolfe_scan.h"
 #include "parley/core/threads.h"
 #include "parley/glm/batch.h"
 #include "parley/glm/sets.h"
@@ -387,11 +388,39 @@ TEST(FrankWolfe, RefusesFeaturesThatAreNotFinite) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()})
     for (const Task task : {Task::kLinear, Task::kLogistic}) {
       const Matrix features = Matrix::from_dense(2, 2, std::vector<double>{1, 2, bad, 1});
-      const auto fit =
-          frank_wolfe({features, std::vector<double>{1, -1}, objective_of(task, 1.0)}, {}, kSilent);
+      const auto fit = frank_wolfe({features, std::vector<double>{1, -1}, objective_of(task, 1.0)}, {}, kSilent);
       ASSERT_FALSE(fit);
       EXPECT_EQ(fit.error().fault, Fault::kBadInput);
     }
+}
+
+TEST(FrankWolfe, RefusesAGradientThatOverflows) {
+  const Matrix features = Matrix::from_dense(2, 2, std::vector<double>{1, 2, 1e308, 1e308});
+  for (const FrankWolfeMode mode : {FrankWolfeMode::kPlain, FrankWolfeMode::kGram}) {
+    const auto fit = frank_wolfe({features, std::vector<double>{1e3, 1e3}, objective_of(Task::kLinear, 1.0)},
+                                 {.mode = mode}, kSilent);
+    ASSERT_FALSE(fit);
+    EXPECT_EQ(fit.error().fault, Fault::kBadInput);
+  }
+}
+
+TEST(FrankWolfe, ScanFindsTheFirstLargestEntryForEverySize) {
+  std::mt19937_64 random(18);
+  std::normal_distribution<double> normal;
+  for (const std::size_t size : {1U, 2U, 31U, 32U, 33U, 1000U, 1024U, 1025U, 5000U}) {
+    std::vector<double> x(size);
+    std::vector<double> c(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      x[i] = std::round(3 * normal(random));  // ties
+      c[i] = std::round(2 * normal(random));
+    }
+    Largest expected{0, -1};
+    for (std::size_t i = 0; i < size; ++i)
+      if (std::abs(0.5 * x[i] - c[i]) > expected.size) expected = {i, std::abs(0.5 * x[i] - c[i])};
+    const Largest found = largest_difference(0.5, x, c);
+    EXPECT_EQ(found.index, expected.index);
+    EXPECT_EQ(found.size, expected.size);
+  }
 }
 
 TEST(FrankWolfe, KeepsItsScaleWhenFullStepsRepeat) {
