@@ -388,7 +388,8 @@ TEST(FrankWolfe, RefusesFeaturesThatAreNotFinite) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()})
     for (const Task task : {Task::kLinear, Task::kLogistic}) {
       const Matrix features = Matrix::from_dense(2, 2, std::vector<double>{1, 2, bad, 1});
-      const auto fit = frank_wolfe({features, std::vector<double>{1, -1}, objective_of(task, 1.0)}, {}, kSilent);
+      const auto fit =
+          frank_wolfe({features, std::vector<double>{1, -1}, objective_of(task, 1.0)}, {}, kSilent);
       ASSERT_FALSE(fit);
       EXPECT_EQ(fit.error().fault, Fault::kBadInput);
     }
@@ -430,7 +431,8 @@ TEST(FrankWolfe, KeepsItsScaleWhenFullStepsRepeat) {
   for (const FrankWolfeMode mode : {FrankWolfeMode::kPlain, FrankWolfeMode::kGram}) {
     const Fit fit = *frank_wolfe(
         {features, labels, objective_of(Task::kLinear, 4.0)},
-        {.iterations = 50, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 0, .mode = mode}, kSilent);
+        {.iterations = 50, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 1e-10, .mode = mode},
+        kSilent);
     EXPECT_EQ(fit.weights, std::vector<double>{4.0});
     EXPECT_EQ(fit.stop, Stop::kConverged);
   }
