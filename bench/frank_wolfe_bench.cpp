@@ -130,7 +130,8 @@ int main(int count, char** arguments) {
     for (double& y : signs.labels) y = y > 0 ? 1 : -1;
     const Problem logistic{signs.features, signs.labels, {.task = glm::Task::kLogistic, .l1_radius = 20.0}};
     const int iterations = density > 0.05 ? 50 : 200;
-    const Timed run = timed(logistic, {.iterations = iterations, .gap_tolerance = 0});
+    const Timed run =
+        timed(logistic, {.iterations = iterations, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0});
     std::printf("%-8g logistic: %.3f ms per step, objective %.6g\n", density, 1e3 * run.seconds / iterations,
                 run.fit.objective);
     std::fflush(stdout);

@@ -34,7 +34,7 @@ enum class FrankWolfeMode { kAutomatic, kPlain, kGram };
 
 struct FrankWolfeSettings {
   int iterations = 1000;
-  FrankWolfeStep step = FrankWolfeStep::kOpenLoop;
+  FrankWolfeStep step = FrankWolfeStep::kLineSearch;
   double gap_tolerance = 1e-6;  // absolute, of the objective; 0: stop only at an exact optimum
   FrankWolfeMode mode = FrankWolfeMode::kAutomatic;
   std::size_t gram_cache_bytes = std::size_t{1}
