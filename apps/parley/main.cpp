@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   parley::app::add_evaluate(app, exit);
   CLI::App* data = app.add_subcommand("data", "Inspect, split, generate and convert tables");
   data->require_subcommand(1);
+  parley::app::add_data_describe(*data, exit);
   parley::app::add_data_generate(*data, exit);
 
   if (argc == 1) {

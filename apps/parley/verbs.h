@@ -29,6 +29,7 @@ void add_predict(CLI::App& app, Exit& exit);
 void add_evaluate(CLI::App& app, Exit& exit);
 
 // Subcommands of `parley data`.
+void add_data_describe(CLI::App& data_verb, Exit& exit);
 void add_data_generate(CLI::App& data_verb, Exit& exit);
 
 }  // namespace parley::app

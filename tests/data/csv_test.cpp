@@ -235,6 +235,13 @@ TEST(Csv, ATestFileGetsTheColumnsAndClassesOfTheTrainingFile) {
             "f:2: y: is none of the known classes; known: no, yes (got 'maybe')");
 }
 
+TEST(Csv, NamesAndLevelsAreUtf8WhateverTheFileIs) {
+  const Dataset latin = read("y,stra\xdf" "e\n1,K\xf6ln\n2,Bonn\n").value();
+  EXPECT_THAT(latin.columns.list(), ElementsAre("stra\xc3\x9f" "e=Bonn", "stra\xc3\x9f" "e=K\xc3\xb6ln"));
+  const Dataset again = read("y,stra\xdf" "e\n1,K\xf6ln\n", options_like(latin, {.labels = LabelKind::kReal})).value();
+  EXPECT_THAT(dense(again), ElementsAre(0, 1));
+}
+
 TEST(Csv, NotesConstantColumns) {
   const Dataset data = read("y,a,b\n1,3,1\n2,3,2\n").value();
   EXPECT_THAT(data.notes, Contains("1 column has the same value in every row: a"));

@@ -86,6 +86,7 @@ TEST(LoadBadInput, OtherPackings) {
   EXPECT_THAT(error_of("BZh91AY&SY"), StartsWith("f: bzip2 files are not read"));
   EXPECT_THAT(error_of("PK\x03\x04xxxx"), StartsWith("f: zip (and Excel) files are not read"));
 }
+TEST(LoadBadInput, Utf16Text) { EXPECT_EQ(error_of(std::string_view("\xff\xfey\0,\0", 6)), "f: is UTF-16 text; save it as UTF-8"); }
 TEST(LoadBadInput, SchemaWithColumnsForLibsvm) {
   LoadOptions options = kReals;
   options.format = Format::kLibsvm;

@@ -275,7 +275,7 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
   PARLEY_TRY(auto bytes, open());
   ChunkReader reader(std::move(bytes));
   const Schema* schema = options.schema ? &*options.schema : nullptr;
-  PARLEY_TRY(const CsvLayout layout, look_ahead(reader, file_name, {schema, options.label}));
+  PARLEY_TRY(CsvLayout layout, look_ahead(reader, file_name, {schema, options.label}));
   PARLEY_TRY(CsvPlan plan, plan_columns(layout, options, file_name, lenient));
   plan.notes.insert(plan.notes.begin(), layout.notes.begin(), layout.notes.end());
   reader.skip(layout.data_begin);
@@ -284,7 +284,9 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
                  reader, {file_name, layout.data_line},
                  [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
                  [&](std::string_view text, CsvChunk& out) { parse_csv_chunk(text, layout, plan, out); }));
-  return Assembly(std::move(chunks), std::move(plan), file_name, options).run();
+  PARLEY_TRY(CsvTable table, Assembly(std::move(chunks), std::move(plan), file_name, options).run());
+  table.layout = std::move(layout);
+  return table;
 }
 
 Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {

@@ -16,6 +16,7 @@ namespace parley::data {
 
 struct CsvTable {
   Dataset data;
+  CsvLayout layout;
   CsvPlan plan;
   std::vector<CellCounts> counts;                // by file column
   std::vector<std::vector<std::string>> levels;  // by file column: categories and class labels, in order

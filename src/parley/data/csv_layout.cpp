@@ -12,6 +12,7 @@
 #include "parley/data/chunks.h"
 #include "parley/data/conventions.h"
 #include "parley/data/number.h"
+#include "parley/data/utf8.h"
 
 namespace parley::data {
 
@@ -250,6 +251,7 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
     skip_first_line();
   }
 
+  layout.preamble_lines = line - 1;
   CellCursor cursor(text, layout.delimiter);
   std::vector<std::size_t> ends;  // offset after each record
   std::vector<std::size_t> feeds;
@@ -297,6 +299,7 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
     layout.names.insert(layout.names.begin(), "id");
     layout.notes.emplace_back("the header is one name short: the first column was taken for row names (id)");
   }
+  for (std::string& name : layout.names) name = as_utf8(name);
   for (std::size_t j = 0; j < layout.names.size(); ++j)
     if (layout.names[j].empty()) layout.names[j] = fmt::format("column{}", j + 1);
   PARLEY_CHECK(check_names(layout, {file_name, layout.data_line - 1, ""}));

@@ -63,6 +63,7 @@ struct CsvLayout {
   bool header = false;
   char comment = '\0';
   std::vector<std::string> names;   // x0, x1, ... without a header
+  std::size_t preamble_lines = 0;   // left out before the header
   std::size_t data_begin = 0;       // offset of the first record after the header
   std::size_t data_line = 1;        // its line number
   std::vector<std::vector<std::string>> sample;  // first records, cell by cell

@@ -8,6 +8,7 @@
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
 #include "parley/data/number.h"
+#include "parley/data/utf8.h"
 
 namespace parley::data {
 
@@ -182,11 +183,16 @@ class CsvRows {
     return true;
   }
 
+  static linalg::Index find_level(const LevelTable& levels, std::string_view cell) {
+    const linalg::Index code = levels.find(cell);
+    return code >= 0 || is_utf8(cell) ? code : levels.find(as_utf8(cell));
+  }
+
   bool parse_boolean(const CsvColumn& column, CellCounts& counts) {
     std::string_view cell;
     if (!read_text(column, cell)) return false;
     double& value = numbers_[column.slot];
-    const int found = column.levels.size() > 0 ? column.levels.find(cell) : boolean_word(cell);
+    const int found = column.levels.size() > 0 ? find_level(column.levels, cell) : boolean_word(cell);
     if (found >= 0) {
       value = found;
       counts.smallest = std::min(counts.smallest, value);
@@ -206,7 +212,7 @@ class CsvRows {
     if (!read_text(column, cell)) return false;
     linalg::Index& code = codes_[column.slot];
     if (!column.open_levels) {
-      code = column.levels.find(cell);
+      code = find_level(column.levels, cell);
       if (code >= 0) return true;
     }
     if (is_missing(cell)) {
@@ -223,10 +229,10 @@ class CsvRows {
       return true;
     }
     LevelTable& found = out_.found[column.slot];
-    code = found.find(cell);
+    code = find_level(found, cell);
     if (code >= 0) return true;
     if (found.size() < kMostFoundLevels) {
-      code = found.add(cell);
+      code = found.add(as_utf8(cell));
     } else {
       out_.overflowed[column.slot] = true;
       code = kNoLevel;
@@ -237,13 +243,13 @@ class CsvRows {
   bool parse_class(const CsvColumn& column, CellCounts& counts) {
     std::string_view cell;
     if (!read_text(column, cell)) return false;
-    linalg::Index code = column.open_levels ? out_.classes.find(cell) : column.levels.find(cell);
+    linalg::Index code = find_level(column.open_levels ? out_.classes : column.levels, cell);
     if (code < 0 && is_missing(cell)) return take_missing(column, counts, cell, label_);
     if (code < 0 && column.open_levels) {
       if (out_.classes.size() >= kMostFoundClasses)
         return reject(column.name, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostFoundClasses),
                       cell);
-      code = out_.classes.add(cell);
+      code = out_.classes.add(as_utf8(cell));
     } else if (code < 0) {
       code = column.levels.find(class_name(cell));
       if (code < 0) return reject(column.name, "is none of the known classes" + suggestion(cell, column.levels.names()), cell);

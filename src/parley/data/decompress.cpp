@@ -240,6 +240,8 @@ Result<std::unique_ptr<ByteSource>> unpacking(std::unique_ptr<ByteSource> plain,
   const auto refuse = [&](std::string_view kind) {
     return fail(bad_input({name, 0, ""}, std::string(kind) + " files are not read; unpack it, or pack it with gzip, xz or zstd"));
   };
+  if (starts(start, "\xff\xfe") || starts(start, "\xfe\xff"))
+    return fail(bad_input({name, 0, ""}, "is UTF-16 text; save it as UTF-8"));
   if (starts(start, "BZh")) return refuse("bzip2");
   if (starts(start, "PK\x03\x04")) return refuse("zip (and Excel)");
   if (starts(start, "\x89HDF")) return refuse("HDF5");

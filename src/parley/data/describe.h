@@ -12,11 +12,12 @@ namespace parley::data {
 
 struct ColumnSummary {
   std::string name;
-  ColumnType type = ColumnType::kNumber;
+  ColumnType type = ColumnType::kNumber;  // in the draft
   std::size_t missing = 0;
-  std::size_t distinct = 0;          // categories and labels; 0 when not counted
-  double smallest = 0;               // numbers
+  bool has_range = false;  // numbers
+  double smallest = 0;
   double largest = 0;
+  std::vector<std::string> levels;  // categories, and labels that are names
   bool constant = false;
 };
 
@@ -24,10 +25,10 @@ struct Description {
   std::string file;
   Format format = Format::kCsv;
   std::size_t rows = 0;
-  std::size_t features = 0;
-  std::size_t nonzeros = 0;          // LIBSVM
+  std::size_t features = 0;  // after one-hot
+  std::size_t nonzeros = 0;
+  std::vector<ColumnSummary> columns;  // CSV: every column; LIBSVM: the label, and all features together
   Schema draft;
-  std::vector<ColumnSummary> columns;  // CSV: every column; LIBSVM: label and all features together
   std::vector<std::string> notes;
 };
 
@@ -35,6 +36,9 @@ struct Description {
 Result<Description> describe(const std::string& path, const std::string& label = {});
 
 std::string table(const Description& description);  // for people
-std::string json(const Description& description);
+
+// The smallest of 1, 2, 5 times a power of ten that is at least `value` > 0: a bound that says little
+// about the data it was taken from.
+double round_bound(double value);
 
 }  // namespace parley::data

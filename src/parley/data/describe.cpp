@@ -1,0 +1,247 @@
+#include "parley/data/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "parley/core/text.h"
+#include "parley/data/conventions.h"
+#include "parley/data/csv.h"
+#include "parley/data/decompress.h"
+#include "parley/data/libsvm.h"
+#include "parley/data/load.h"
+#include "parley/data/sniff.h"
+
+namespace parley::data {
+
+namespace {
+
+// A whole-numbered label with values this close together is read as classes, not as a quantity.
+constexpr double kClassRange = 100;
+
+void guess_bounds(ColumnSchema& column, double smallest, double largest) {
+  column.lower = smallest < 0 ? -round_bound(-smallest) : 0.0;
+  column.upper = largest > 0 ? round_bound(largest) : 0.0;
+  if (*column.lower == *column.upper) column.upper = 1.0;
+  column.confirmed = false;
+}
+
+bool is_boolean(const std::vector<std::string>& levels) {
+  return levels.size() == 2 && boolean_word(levels[0]) + boolean_word(levels[1]) == 1;
+}
+
+std::string label_name(const std::string& wanted, const CsvTable& read) {
+  const auto& columns = read.plan.columns;
+  if (wanted == "first" || wanted == "last") {
+    const auto named = std::find_if(columns.begin(), columns.end(), [&](const CsvColumn& c) { return c.name == wanted; });
+    if (named == columns.end()) return wanted == "first" ? columns.front().name : columns.back().name;
+  }
+  if (!wanted.empty()) return wanted;
+  std::string usual;
+  for (const CsvColumn& column : columns) {
+    const int rank = label_rank(column.name);
+    if (rank >= 0 && (usual.empty() || rank < label_rank(usual))) usual = column.name;
+  }
+  return usual;
+}
+
+ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label) {
+  const CsvColumn& column = read.plan.columns[j];
+  const CellCounts& counts = read.counts[j];
+  ColumnSchema draft{.name = column.name, .type = read.plan.schema.columns[column.schema].type};
+  const bool is_empty = counts.smallest > counts.largest;
+  if (is_label) {
+    draft.type = ColumnType::kLabel;
+    if (counts.missing > 0) draft.missing = Missing::kDropRow;
+    draft.levels = read.levels[j];
+    const bool quantity = column.kind == CellKind::kNumber && !(counts.whole && counts.largest - counts.smallest <= kClassRange);
+    if (quantity && !is_empty) guess_bounds(draft, counts.smallest, counts.largest);
+    draft.confirmed = draft.levels.empty() && !quantity && counts.missing == 0;
+    return draft;
+  }
+  if (column.kind == CellKind::kNumber) {
+    if (counts.whole) draft.type = ColumnType::kInteger;
+    if (is_empty)
+      draft.type = ColumnType::kIgnore;
+    else
+      guess_bounds(draft, counts.smallest, counts.largest);
+    if (counts.missing > 0) draft.missing = Missing::kZero;
+  } else if (column.kind == CellKind::kCategory) {
+    draft.confirmed = false;
+    if (read.overflowed[j]) {
+      draft.type = ColumnType::kIgnore;
+    } else if (is_boolean(read.levels[j])) {
+      draft.type = ColumnType::kBoolean;
+      draft.levels = read.levels[j];
+      if (boolean_word(draft.levels[0]) == 1) std::swap(draft.levels[0], draft.levels[1]);
+      if (counts.missing > 0) draft.missing = Missing::kZero;
+    } else {
+      draft.levels = read.levels[j];
+      if (counts.missing > 0) draft.missing = Missing::kLevel;
+    }
+  }
+  return draft;
+}
+
+Result<Description> describe_csv(const OpenBytes& open, const std::string& path, const std::string& label) {
+  // The label is read as a column like others here; its type is decided afterwards.
+  LoadOptions options;
+  options.label_use = LabelUse::kNone;
+  options.label = label;
+  PARLEY_TRY(const CsvTable read, read_csv_table(open, path, options, true));
+  Description about;
+  about.file = path;
+  about.format = Format::kCsv;
+  about.rows = read.data.rows();
+  about.notes = read.data.notes;
+  about.draft.format = Format::kCsv;
+  about.draft.delimiter = std::string(1, read.layout.delimiter);
+  about.draft.header = read.layout.header;
+  about.draft.skip_lines = static_cast<int>(read.layout.preamble_lines);
+  const std::string wanted = label_name(label, read);
+  std::vector<std::string> names;
+  for (const CsvColumn& column : read.plan.columns) names.push_back(column.name);
+  if (!wanted.empty() && std::find(names.begin(), names.end(), wanted) == names.end())
+    return fail(bad_input({path, 0, "label"}, "label missing: the file has no such column" + suggestion(wanted, names), wanted));
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    ColumnSchema draft = draft_column(read, j, names[j] == wanted);
+    const CellCounts& counts = read.counts[j];
+    ColumnSummary summary{.name = names[j], .type = draft.type, .missing = counts.missing, .levels = read.levels[j]};
+    summary.has_range = counts.smallest <= counts.largest;
+    if (summary.has_range) {
+      summary.smallest = counts.smallest;
+      summary.largest = counts.largest;
+    }
+    summary.constant = counts.missing == 0 && about.rows > 1 &&
+                       ((summary.has_range && counts.smallest == counts.largest) || summary.levels.size() == 1);
+    if (read.overflowed[j])
+      about.notes.push_back(fmt::format("column '{}' has more than {} different values: drafted as ignore (or is it an id?)",
+                                        printable(names[j], 40), kMostFoundLevels));
+    switch (draft.type) {
+      case ColumnType::kNumber:
+      case ColumnType::kInteger:
+      case ColumnType::kBoolean: ++about.features; break;
+      case ColumnType::kCategory: about.features += draft.levels.size() + (draft.missing == Missing::kLevel ? 1 : 0); break;
+      default: break;
+    }
+    about.columns.push_back(std::move(summary));
+    about.draft.columns.push_back(std::move(draft));
+  }
+  about.nonzeros = read.data.features.nonzeros();
+  return about;
+}
+
+Result<Description> describe_libsvm(const OpenBytes& open, const std::string& path) {
+  LoadOptions options;
+  options.label_use = LabelUse::kOptional;
+  options.labels = LabelKind::kReal;
+  PARLEY_TRY(const Dataset data, read_libsvm(open, path, options));
+  Description about;
+  about.file = path;
+  about.format = Format::kLibsvm;
+  about.rows = data.rows();
+  about.features = data.columns.size();
+  about.nonzeros = data.features.nonzeros();
+  about.notes = data.notes;
+  about.draft.format = Format::kLibsvm;
+  if (!data.labels.values.empty()) {
+    const auto [least, most] = std::minmax_element(data.labels.values.begin(), data.labels.values.end());
+    const bool whole = std::all_of(data.labels.values.begin(), data.labels.values.end(),
+                                   [](double y) { return y == std::nearbyint(y); });
+    about.columns.push_back({.name = "label", .type = ColumnType::kLabel, .has_range = true, .smallest = *least, .largest = *most,
+                             .constant = *least == *most && about.rows > 1});
+    if (!whole || *most - *least > kClassRange)
+      about.draft.label_bound = round_bound(std::max({std::abs(*least), std::abs(*most), std::numeric_limits<double>::min()}));
+  }
+  double smallest = 0;
+  double largest = 0;
+  bool integers = true;
+  for (linalg::Index j = 0; j < data.features.cols(); ++j)
+    data.features.for_each_in_column(j, [&](linalg::Index, double value) {
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+      integers = integers && value == std::nearbyint(value);
+    });
+  about.columns.push_back({.name = fmt::format("{} .. {}", data.columns.empty() ? "" : data.columns[0],
+                                               data.columns.empty() ? "" : data.columns[data.columns.size() - 1]),
+                           .type = integers ? ColumnType::kInteger : ColumnType::kNumber,
+                           .has_range = true,
+                           .smallest = smallest,
+                           .largest = largest});
+  const double reach = std::max(-smallest, largest);
+  about.draft.bound = reach > 0 ? round_bound(reach) : 1.0;
+  about.draft.confirmed = false;
+  const bool consecutive = !data.columns.empty() && data.columns.find_number(0) == 0;
+  if (!data.columns.empty() && (consecutive || data.columns.find_number(1) == 0) &&
+      data.columns[data.columns.size() - 1] == fmt::format("x{}", data.columns.size() - (consecutive ? 1 : 0))) {
+    about.draft.features = static_cast<int>(data.columns.size());
+    about.draft.first_index = consecutive ? 0 : 1;
+  }
+  return about;
+}
+
+std::string range_or_levels(const ColumnSummary& column) {
+  if (!column.levels.empty()) {
+    std::string text = fmt::format("{} level{}: ", column.levels.size(), column.levels.size() == 1 ? "" : "s");
+    for (std::size_t k = 0; k < column.levels.size(); ++k) {
+      text += (k == 0 ? "" : ", ") + printable(column.levels[k], 20);
+      if (text.size() > 50 && k + 1 < column.levels.size()) return text + ", ...";
+    }
+    return text;
+  }
+  return column.has_range ? fmt::format("{:.6g} .. {:.6g}", column.smallest, column.largest) : "";
+}
+
+std::string drafted_bounds(const Description& about, const ColumnSummary& column) {
+  if (const ColumnSchema* draft = about.draft.find(column.name); draft != nullptr && draft->lower)
+    return fmt::format("[{}, {}]", *draft->lower, *draft->upper);
+  if (about.format == Format::kLibsvm && column.type != ColumnType::kLabel && about.draft.bound)
+    return fmt::format("[-{0}, {0}]", *about.draft.bound);
+  return "";
+}
+
+}  // namespace
+
+double round_bound(double value) {
+  const double exponent = std::floor(std::log10(value));
+  for (const double power : {std::pow(10, exponent - 1), std::pow(10, exponent), std::pow(10, exponent + 1)})
+    for (const double leading : {1.0, 2.0, 5.0})
+      if (std::isfinite(leading * power) && leading * power >= value) return leading * power;
+  return std::numeric_limits<double>::max();
+}
+
+Result<Description> describe(const std::string& path, const std::string& label) {
+  const OpenBytes open = [&path] { return open_bytes(path); };
+  PARLEY_TRY(const Format format, sniff_format(open));
+  return format == Format::kLibsvm ? describe_libsvm(open, path) : describe_csv(open, path, label);
+}
+
+std::string table(const Description& about) {
+  std::string out = fmt::format("{}: {}, {} rows, {} features, {} nonzeros\n\n", about.file,
+                                about.format == Format::kLibsvm ? "LIBSVM" : "CSV", with_commas(static_cast<long long>(about.rows)),
+                                with_commas(static_cast<long long>(about.features)), with_commas(static_cast<long long>(about.nonzeros)));
+  std::size_t width = 6;
+  for (const auto& column : about.columns) width = std::max(width, printable(column.name, 32).size());
+  out += fmt::format("{:<{}}  {:<8}  {:>8}  {:<18}  {}\n", "column", width, "type", "missing", "bounds (guess)", "values");
+  constexpr std::size_t kShown = 60;
+  for (std::size_t j = 0; j < std::min(kShown, about.columns.size()); ++j) {
+    const ColumnSummary& column = about.columns[j];
+    out += fmt::format("{:<{}}  {:<8}  {:>8}  {:<18}  {}{}\n", printable(column.name, 32), width, name(column.type),
+                       with_commas(static_cast<long long>(column.missing)), drafted_bounds(about, column), range_or_levels(column),
+                       column.constant ? " (constant)" : "");
+  }
+  if (about.columns.size() > kShown) out += fmt::format("... and {} more columns\n", about.columns.size() - kShown);
+  for (const auto& note : about.notes) out += fmt::format("note: {}\n", note);
+  const auto guesses = about.draft.unconfirmed().size();
+  if (guesses > 0)
+    out += fmt::format(
+        "\n{} of the draft's entries are guesses taken from these data. Bounds and levels count as public: a person\n"
+        "must confirm each (confirmed = true) from what is known without looking at the data.\n",
+        guesses);
+  return out;
+}
+
+}  // namespace parley::data
