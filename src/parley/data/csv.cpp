@@ -59,9 +59,10 @@ MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& ta
 
 class Assembly {
  public:
-  Assembly(std::vector<CsvChunk> chunks, CsvPlan plan, const std::string& file_name, const LoadOptions& options)
+  Assembly(std::vector<CsvChunk> chunks, CsvPlan plan, CsvLayout layout, const std::string& file_name, const LoadOptions& options)
       : chunks_(std::move(chunks)), file_name_(file_name), options_(options) {
     table_.plan = std::move(plan);
+    table_.layout = std::move(layout);
     table_.data.notes = table_.plan.notes;
   }
 
@@ -80,6 +81,8 @@ class Assembly {
     write_notes();
     table_.data.schema = table_.plan.schema;
     table_.data.schema.format = Format::kCsv;
+    // Names that only a missing header gives are no use for finding one in the next file.
+    if (table_.plan.guessed && !table_.layout.header) table_.data.schema.header = false;
     return std::move(table_);
   }
 
@@ -284,9 +287,7 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
                  reader, {file_name, layout.data_line},
                  [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
                  [&](std::string_view text, CsvChunk& out) { parse_csv_chunk(text, layout, plan, out); }));
-  PARLEY_TRY(CsvTable table, Assembly(std::move(chunks), std::move(plan), file_name, options).run());
-  table.layout = std::move(layout);
-  return table;
+  return Assembly(std::move(chunks), std::move(plan), std::move(layout), file_name, options).run();
 }
 
 Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {

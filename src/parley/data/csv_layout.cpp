@@ -85,12 +85,21 @@ bool has_duplicate(const std::vector<std::string>& record) {
   return std::any_of(record.begin(), record.end(), [&](const std::string& cell) { return !seen.insert(cell).second; });
 }
 
+// Name of column j whose header cell is `cell`.
+std::string column_name(std::string_view cell, std::size_t j) {
+  return cell.empty() ? fmt::format("column{}", j + 1) : as_utf8(cell);
+}
+
 bool is_header(const std::vector<std::vector<std::string>>& records, const LayoutHints& hints) {
   if (hints.schema != nullptr && hints.schema->header) return *hints.schema->header;
   const std::vector<std::string>& first = records[0];
   const auto holds = [&](const auto& known) { return std::any_of(first.begin(), first.end(), known); };
-  if (hints.schema != nullptr && !hints.schema->columns.empty())
-    return holds([&](const std::string& cell) { return hints.schema->find(cell) != nullptr; });
+  if (hints.schema != nullptr && !hints.schema->columns.empty()) {
+    std::size_t known = 0;
+    for (std::size_t j = 0; j < first.size(); ++j)
+      if (hints.schema->find(column_name(first[j], j)) != nullptr) ++known;
+    return 2 * known > first.size();
+  }
   if (!hints.label.empty() && holds([&](const std::string& cell) { return cell == hints.label; })) return true;
   if (holds([](const std::string& cell) { return is_id_name(cell) || label_rank(cell) >= 0; })) return true;
   if (has_number(first)) return false;
@@ -292,16 +301,13 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
   }
   layout.data_begin = before + ends[0];
   layout.data_line = line + feeds[0];
-  layout.names = std::move(layout.sample[0]);
+  for (std::size_t j = 0; j < layout.sample[0].size(); ++j) layout.names.push_back(column_name(layout.sample[0][j], j));
   layout.sample.erase(layout.sample.begin());
   // Tables written with row names but no name for them have a header that is one cell short.
   if (!layout.sample.empty() && layout.sample[0].size() == layout.names.size() + 1 && layout.names.size() > 1) {
     layout.names.insert(layout.names.begin(), "id");
     layout.notes.emplace_back("the header is one name short: the first column was taken for row names (id)");
   }
-  for (std::string& name : layout.names) name = as_utf8(name);
-  for (std::size_t j = 0; j < layout.names.size(); ++j)
-    if (layout.names[j].empty()) layout.names[j] = fmt::format("column{}", j + 1);
   PARLEY_CHECK(check_names(layout, {file_name, layout.data_line - 1, ""}));
   return layout;
 }
