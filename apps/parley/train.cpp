@@ -73,6 +73,11 @@ Result<int> train(const TrainOptions& options) {
     fmt::print(stderr, "parley: interrupted; the best model so far is in {}\n", context.model_path);
     return 1;
   }
+  if (outcome.fit.stop == algorithms::Stop::kStalled) {
+    fmt::print(stderr, "parley: no further progress was possible before the tolerance was reached; the best model so far is in {}\n",
+               context.model_path);
+    return 1;
+  }
   return 0;
 }
 

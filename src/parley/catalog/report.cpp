@@ -46,6 +46,12 @@ const char* reason(algorithms::Stop stop) {
   return "?";
 }
 
+// A run that could not reach what it promises is not done, though its best model is kept.
+const char* status(algorithms::Stop stop) {
+  if (stop == algorithms::Stop::kInterrupted) return "interrupted";
+  return stop == algorithms::Stop::kStalled ? "stalled" : "done";
+}
+
 const char* shown(algorithms::Certificate certificate) {
   switch (certificate) {
     case algorithms::Certificate::kNone: return "none";
@@ -69,9 +75,8 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 }  // namespace
 
 std::string result_json(const Job& job, const Outcome& outcome, const ReportContext& context) {
-  const bool interrupted = outcome.fit.stop == algorithms::Stop::kInterrupted;
   Json json;
-  json["status"] = interrupted ? "interrupted" : "done";
+  json["status"] = status(outcome.fit.stop);
   json["job"] = job.name;
   json["algorithm"] = job.algorithm;
   json["rounds"] = outcome.fit.iterations;
