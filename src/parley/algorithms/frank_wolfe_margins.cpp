@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "parley/algorithms/frank_wolfe_iterate.h"
 #include "parley/glm/batch.h"
@@ -201,6 +202,7 @@ class MarginIterate final : public FrankWolfeIterate {
   // until F decreases.
   void fit_softmax_intercepts() {
     const auto k_classes = static_cast<Eigen::Index>(classes_);
+    double smallest_slope = std::numeric_limits<double>::infinity();
     for (int round = 0; round < 50; ++round) {
       shift(intercepts_);
       const double before = glm::mean_loss_and_derivatives(task(), shifted_, problem_.labels, derivatives_);
@@ -210,7 +212,9 @@ class MarginIterate final : public FrankWolfeIterate {
         for (const double x : plane(derivatives_, k)) sum += x;
         slope[static_cast<Eigen::Index>(k)] = sum / n();
       }
-      if (slope.lpNorm<Eigen::Infinity>() <= 1e-15) return;
+      const double size = slope.lpNorm<Eigen::Infinity>();
+      if (size <= 1e-16 || (size < 1e-9 && size > 0.5 * smallest_slope)) return;
+      smallest_slope = std::min(smallest_slope, size);
       glm::loss_curvatures(task(), shifted_, problem_.labels, derivatives_);  // probabilities
       Eigen::MatrixXd hessian =
           Eigen::MatrixXd::Constant(k_classes, k_classes, 1.0 / static_cast<double>(classes_));
@@ -224,19 +228,19 @@ class MarginIterate final : public FrankWolfeIterate {
       }
       const Eigen::VectorXd step = hessian.ldlt().solve(slope);
       const std::vector<double> from = intercepts_;
+      const double rounding = 1e-15 * std::abs(before);
       double after = before;
       for (double length = 1; length > 1e-6; length *= 0.5) {
         for (std::size_t k = 0; k < classes_; ++k)
           intercepts_[k] = from[k] - length * step[static_cast<Eigen::Index>(k)];
         shift(intercepts_);
         after = glm::mean_loss(task(), shifted_, problem_.labels);
-        if (after < before) break;
+        if (after <= before + rounding) break;
       }
-      if (!(after < before)) {
+      if (!(after <= before + rounding)) {
         intercepts_ = from;
         return;
       }
-      if (step.lpNorm<Eigen::Infinity>() <= 1e-14) return;
     }
   }
 
