@@ -3,11 +3,15 @@
 // epsilon-DP and epsilon-bounded-range (Durfee, Rogers 2019).
 //
 // Both ways of drawing are exact for the scores on the grid, whose sensitivity counts the rounding:
-//   select               one pass over integer weights, then one uniform number; exact by a last acceptance
-//   select_by_rejection  a uniform candidate, kept with probability exp(-eta gap), else the next
+//   select_by_rejection  a uniform candidate, kept with probability exp(-eta gap), else put back and the next
+//   drawn select               the same for a few candidates; then one pass over integer weights and one
+//   uniform number,
+//                        exact by a last acceptance
 // Proofs: exponential.md. For many steps over slowly changing scores: exponential_tree.h.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "parley/core/result.h"
@@ -29,6 +33,10 @@ class ExponentialSelection {
   [[nodiscard]] const ScoreWeights& weights() const { return weights_; }
 
  private:
+  std::optional<std::size_t> try_candidates(std::span<const double> scores, std::int64_t top,
+                                            std::size_t tries, Bits& bits) const;
+  std::size_t select_in_one_pass(std::span<const double> scores, std::int64_t top, Bits& bits) const;
+
   ExponentialSelection(double epsilon, ScoreGrid grid, ScoreWeights weights)
       : epsilon_(epsilon), grid_(grid), weights_(std::move(weights)) {}
   double epsilon_;

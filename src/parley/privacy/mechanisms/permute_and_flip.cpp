@@ -20,7 +20,7 @@ Result<std::size_t> PermuteAndFlip::select(std::span<const double> scores, Bits&
   for (std::size_t tried = 0;; ++tried) {
     std::swap(order[tried], order[tried + bits.below(order.size() - tried)]);
     const std::size_t i = order[tried];
-    const auto gap = static_cast<std::uint64_t>(top) - static_cast<std::uint64_t>(grid_.steps(scores[i]));
+    const std::uint64_t gap = grid_.gap(top, scores[i]);
     if (gap == 0 || weights_.flip(gap, bits)) return i;
   }
 }
