@@ -1,0 +1,183 @@
+#include "parley/data/convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "parley/core/text.h"
+#include "parley/data/load.h"
+#include "parley/data/raw_table.h"
+#include "parley/data/sniff.h"
+
+namespace parley::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Format> format_of_name(const fs::path& path) {
+  const std::string ending = fs::path(without_packing(path.filename().string())).extension().string();
+  if (ending == ".csv" || ending == ".tsv") return Format::kCsv;
+  if (ending == ".libsvm" || ending == ".svm" || ending == ".svmlight") return Format::kLibsvm;
+  return fail(bad_input({path.string(), 0, ""}, "the name says neither .csv nor .libsvm: give --to"));
+}
+
+// Refuses before writing what the disk cannot hold.
+Result<void> check_disk(double bytes, const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::space_info space = fs::space(fs::exists(folder, error) ? folder : fs::path("."), error);
+  if (!error && bytes > static_cast<double>(space.available))
+    return fail(
+        bad_input({path.string(), 0, ""},
+                  fmt::format("would take at least {}, {} are free: CSV spells out every zero",
+                              human_bytes(bytes), human_bytes(static_cast<double>(space.available)))));
+  return {};
+}
+
+// The bytes as they are, once they have been found to be a table of this format.
+Result<Converted> repack(const Conversion& c, OutputFile& out) {
+  PARLEY_TRY(const RawTable table, RawTable::read(c.from, c.from_format));
+  Converted converted;
+  converted.notes = table.notes();
+  converted.table.rows = static_cast<std::int64_t>(table.rows());
+  if (!table.is_libsvm()) {
+    converted.table.columns = static_cast<std::int64_t>(table.names().size());
+    PARLEY_CHECK(out.write(table.text()));
+    return converted;
+  }
+  const auto first = static_cast<int>(table.first_index());
+  const int shift = c.first_index.value_or(first) - first;
+  converted.table.columns = static_cast<std::int64_t>(table.last_index()) + 1 - first;
+  if (shift == 0) {
+    PARLEY_CHECK(out.write(table.text()));
+    return converted;
+  }
+  PARLEY_CHECK(write_rows(out, table.rows(), 256, [&](std::size_t row, std::string& text) {
+    thread_local std::vector<RawEntry> entries;
+    table.entries(row, entries);
+    text += table.label(row);
+    for (const RawEntry& entry : entries) {
+      text += ' ';
+      append_integer(text, std::int64_t{entry.index} + shift);
+      text += ':';
+      text += entry.value;
+    }
+    text += table.line_end();
+  }));
+  return converted;
+}
+
+Result<Converted> libsvm_to_csv(const Conversion& c, OutputFile& out) {
+  PARLEY_TRY(const RawTable table, RawTable::read(c.from, Format::kLibsvm));
+  Converted converted;
+  converted.notes = table.notes();
+  converted.table.rows = static_cast<std::int64_t>(table.rows());
+  const std::uint32_t first = table.first_index();
+  const std::uint32_t end = std::max(first, table.last_index() + 1);
+  converted.table.columns = end - first;
+  PARLEY_CHECK(check_disk(2.0 * static_cast<double>(table.rows()) * (end - first), c.to));
+
+  std::string header;
+  append_cell(header, c.label.empty() ? "y" : c.label);
+  for (std::uint32_t j = first; j < end; ++j) header += fmt::format(",x{}", j);
+  header += '\n';
+  PARLEY_CHECK(out.write(header));
+  PARLEY_CHECK(
+      write_rows(out, table.rows(), 2 * std::size_t{end - first}, [&](std::size_t row, std::string& text) {
+        thread_local std::vector<RawEntry> entries;
+        table.entries(row, entries);
+        text += table.label(row);
+        std::uint32_t next = first;
+        for (const RawEntry& entry : entries) {
+          for (; next < entry.index; ++next) text += ",0";
+          text += ',';
+          text += entry.value;
+          ++next;
+        }
+        for (; next < end; ++next) text += ",0";
+        text += '\n';
+      }));
+  return converted;
+}
+
+Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& outputs) {
+  LoadOptions options;
+  options.schema = c.schema;
+  options.format = Format::kCsv;
+  options.label = c.label;
+  options.label_use = c.label.empty() ? LabelUse::kOptional : LabelUse::kRequired;
+  // Numbers stay what they are; only labels that are none become classes.
+  options.labels = LabelKind::kReal;
+  auto read = load(c.from, options);
+  if (!read) {
+    options.labels = LabelKind::kClasses;
+    auto again = load(c.from, options);
+    if (again) read = std::move(again);
+  }
+  if (!read) return fail(std::move(read).error());
+  Dataset& table = *read;
+  Converted converted;
+  converted.notes = table.notes;
+  converted.table.rows = static_cast<std::int64_t>(table.rows());
+  converted.table.columns = table.features.cols();
+  if (table.labels.values.empty())
+    converted.notes.emplace_back("no label column was found: every label is 0");
+  if (!table.ids.empty()) converted.notes.emplace_back("LIBSVM has no ids: the id column was left out");
+  if (table.labels.classes.size() == 2) {
+    for (double& value : table.labels.values) value = value == 0 ? -1 : 1;
+    converted.notes.push_back(fmt::format("labels: -1 is '{}', +1 is '{}'",
+                                          printable(table.labels.classes[0]),
+                                          printable(table.labels.classes[1])));
+  } else if (!table.labels.classes.empty()) {
+    converted.notes.push_back(fmt::format("labels: 0 is '{}', 1 is '{}', ...",
+                                          printable(table.labels.classes[0]),
+                                          printable(table.labels.classes.at(1))));
+  }
+  table.labels.classes.clear();
+  PARLEY_CHECK(write_libsvm(out, table, c.first_index.value_or(1)));
+  if (!c.names_file.empty()) {
+    std::string names;
+    for (const std::string& name : table.columns.list()) names += name + '\n';
+    PARLEY_CHECK(outputs.write_whole(c.names_file, names));
+  }
+  return converted;
+}
+
+}  // namespace
+
+Result<Converted> convert(const Conversion& conversion) {
+  Conversion c = conversion;
+  if (c.to_format == Format::kDetect) {
+    PARLEY_TRY(c.to_format, format_of_name(c.to));
+  }
+  if (c.from_format == Format::kDetect) {
+    PARLEY_TRY(c.from_format, sniff_format([&] { return open_bytes(c.from); }));
+  }
+  const bool to_libsvm = c.to_format == Format::kLibsvm;
+  const bool from_libsvm = c.from_format == Format::kLibsvm;
+  if (c.first_index && !to_libsvm)
+    return fail(bad_input({.field = "--zero-based"}, "is for LIBSVM files that are written"));
+  if (c.schema && (from_libsvm || !to_libsvm))
+    return fail(bad_input({.field = "--schema"}, "is for CSV files that become LIBSVM"));
+  if (!c.names_file.empty() && (from_libsvm || !to_libsvm))
+    return fail(bad_input({.field = "--names"}, "is for CSV files that become LIBSVM"));
+  std::error_code error;
+  if (fs::equivalent(c.from, c.to, error))
+    return fail(bad_input({c.to.string(), 0, ""}, "is the file to read"));
+
+  Outputs outputs(c.existing);
+  PARLEY_TRY(OutputFile * out, outputs.open(c.to));
+  auto converted = from_libsvm == to_libsvm ? repack(c, *out)
+                   : from_libsvm            ? libsvm_to_csv(c, *out)
+                                            : csv_to_libsvm(c, *out, outputs);
+  if (!converted) return converted;
+  PARLEY_CHECK(outputs.commit());
+  converted->table.path = c.to;
+  converted->table.bytes = out->bytes();
+  converted->from = c.from_format;
+  converted->to = c.to_format;
+  return converted;
+}
+
+}  // namespace parley::data

@@ -1,0 +1,137 @@
+#include "parley/data/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "parley/data/load.h"
+#include "tests/data/temporary_folder.h"
+
+using namespace parley;
+using namespace parley::data;
+
+namespace {
+
+struct Room {
+  TemporaryFolder folder;
+
+  std::string put(const char* name, const std::string& text) const {
+    std::ofstream(folder / name, std::ios::binary) << text;
+    return (folder / name).string();
+  }
+  Result<Converted> run(const std::string& from, const char* to, Conversion conversion = {}) const {
+    conversion.from = from;
+    conversion.to = folder / to;
+    return convert(conversion);
+  }
+  std::string converted(const std::string& from, const char* to, Conversion conversion = {}) const {
+    const auto done = run(from, to, std::move(conversion));
+    EXPECT_TRUE(done) << (done ? "" : done.error().message);
+    return contents(folder / to);
+  }
+};
+
+}  // namespace
+
+TEST(Convert, LibsvmToCsvKeepsDigitsAndSpellsOutZeros) {
+  const Room room;
+  const std::string in = room.put("in", "+1 1:0.50 3:2e0\n-1\n");
+  EXPECT_EQ(room.converted(in, "a.csv"), "y,x1,x2,x3\n+1,0.50,0,2e0\n-1,0,0,0\n");
+  EXPECT_EQ(room.converted(room.put("zero", "1 0:5 2:1\n2 1:1\n"), "b.csv", {.label = "class"}),
+            "class,x0,x1,x2\n1,5,0,1\n2,0,1,0\n");
+}
+
+TEST(Convert, CsvToLibsvmKeepsNumbersAndCodesCategories) {
+  const Room room;
+  const std::string in = room.put("in.csv", "id,y,a,colour\n1,2.5,0,red\n2,-1,3,blue\n3,0,0.25,red\n");
+  const auto done = room.run(in, "a.libsvm", {.names_file = (room.folder / "names").string()});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(contents(room.folder / "names"), "a\ncolour=blue\ncolour=red\n");
+  EXPECT_EQ(contents(room.folder / "a.libsvm"), "2.5 3:1\n-1 1:3 2:1\n0 1:0.25 3:1\n");
+  EXPECT_EQ(done->table.rows, 3);
+  EXPECT_EQ(done->table.columns, 3);
+}
+
+TEST(Convert, ClassesThatAreNoNumbersGetNumbers) {
+  const Room room;
+  EXPECT_EQ(room.converted(room.put("two.csv", "outcome,a\nno,1\nyes,2\nno,3\n"), "two.libsvm",
+                           {.label = "outcome"}),
+            "-1 1:1\n1 1:2\n-1 1:3\n");
+  EXPECT_EQ(room.converted(room.put("three.csv", "y,a\nu,1\nv,2\nw,3\n"), "three.libsvm"),
+            "0 1:1\n1 1:2\n2 1:3\n");
+}
+
+TEST(Convert, NumbersColumnsFromZeroOnRequest) {
+  const Room room;
+  const std::string csv = room.put("in.csv", "y,a,b\n1,2,3\n0,0,4\n");
+  EXPECT_EQ(room.converted(csv, "a.libsvm", {.first_index = 0}), "1 0:2 1:3\n0 1:4\n");
+  const std::string libsvm = room.put("in.libsvm", "1 1:2.0 2:3\n0 2:4\n");
+  EXPECT_EQ(room.converted(libsvm, "b.libsvm", {.first_index = 0}), "1 0:2.0 1:3\n0 1:4\n");
+  EXPECT_EQ(room.converted((room.folder / "b.libsvm").string(), "c.libsvm", {.first_index = 1}),
+            contents(libsvm));
+}
+
+TEST(Convert, RepacksWithoutTouchingTheBytes) {
+  const Room room;
+  const std::string text = "id,y,a\r\n1,2, \"x\"\r\n\r\n2,3,y\r\n";
+  const std::string in = room.put("in.csv", text);
+  for (const char* name : {"a.csv.gz", "a.csv.zst", "a.csv.xz"}) {
+    room.converted(in, name);
+    const std::string back = std::string("back-") + name + ".csv";
+    EXPECT_EQ(room.converted((room.folder / name).string(), back.c_str()), text) << name;
+  }
+}
+
+TEST(Convert, ThereAndBackIsTheSameTable) {
+  const Room room;
+  std::string text;
+  for (int i = 0; i < 500; ++i)
+    text +=
+        std::to_string(i % 2) + ' ' + std::to_string(1 + i % 5) + ':' + std::to_string(i * 0.37) + " 9:1\n";
+  room.converted(room.put("in.libsvm", text), "mid.csv.gz");
+  room.converted((room.folder / "mid.csv.gz").string(), "out.libsvm");
+  LoadOptions options;
+  const auto before = load((room.folder / "in.libsvm").string(), options);
+  const auto after = load((room.folder / "out.libsvm").string(), options);
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->labels.values, after->labels.values);
+  ASSERT_EQ(before->features.cols(), after->features.cols());
+  for (linalg::Index i = 0; i < 500; ++i)
+    for (linalg::Index j = 0; j < before->features.cols(); ++j)
+      EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
+}
+
+TEST(Convert, RefusesWithOneLineAndLeavesNothing) {
+  const Room room;
+  const std::string csv = room.put("in.csv", "y,a\n1,2\n");
+  const std::string libsvm = room.put("in.libsvm", "1 1:2\n");
+  const std::string ragged = room.put("ragged.csv", "y,a\n1,2\n3\n");
+  const std::size_t before = files_in(room.folder.path());
+  const auto refused = [&](const std::string& from, const char* to, Conversion conversion = {}) {
+    const auto done = room.run(from, to, std::move(conversion));
+    EXPECT_FALSE(done);
+    if (done) return std::string();
+    EXPECT_EQ(done.error().exit_code(), 2);
+    EXPECT_EQ(files_in(room.folder.path()), before);
+    return done.error().message;
+  };
+  EXPECT_NE(refused(csv, "out.dat").find("neither .csv nor .libsvm: give --to"), std::string::npos);
+  EXPECT_NE(refused(csv, "out.csv", {.first_index = 0}).find("--zero-based"), std::string::npos);
+  EXPECT_NE(refused(libsvm, "out.libsvm", {.schema = Schema{}}).find("--schema"), std::string::npos);
+  EXPECT_NE(refused(libsvm, "in.csv").find("exists; --force replaces it"), std::string::npos);
+  EXPECT_NE(refused(libsvm, "in.libsvm").find("is the file to read"), std::string::npos);
+  EXPECT_NE(refused(ragged, "out.libsvm").find("ragged.csv:3"), std::string::npos);
+  EXPECT_NE(refused(csv, "out.libsvm", {.label = "nope"}).find("nope"), std::string::npos);
+  EXPECT_NE(refused((room.folder / "absent").string(), "out.csv").find("absent"), std::string::npos);
+  EXPECT_NE(refused(room.put("in.csv", "y,a\n1,2\n"), "x.csv", {.names_file = "n"}).find("--names"),
+            std::string::npos);
+}
+
+TEST(Convert, RefusesACsvThatNoDiskHolds) {
+  const Room room;
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += "1 2000000000:1\n";
+  const auto done = room.run(room.put("huge.libsvm", text), "huge.csv");
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message.find("would take at least 80.0 TB"), std::string::npos);
+}
