@@ -24,7 +24,7 @@ struct Asked {
   bool json = false;
 };
 
-int run(const data::Recipe& recipe, const Asked& asked) {
+Result<int> run(const data::Recipe& recipe, const Asked& asked) {
   data::Destination destination;
   destination.folder = asked.folder;
   if (asked.format == "csv") destination.format = data::TableFormat::kCsv;
@@ -32,24 +32,23 @@ int run(const data::Recipe& recipe, const Asked& asked) {
   destination.packing = data::packing_of("x." + asked.pack);
   if (asked.decimals >= 0) destination.decimals = asked.decimals;
   destination.existing = asked.force ? data::Existing::kReplace : data::Existing::kRefuse;
-  const auto generated = data::generate(recipe, asked.seed, destination);
-  if (!generated) return say(generated.error());
+  PARLEY_TRY(const auto generated, data::generate(recipe, asked.seed, destination));
 
   if (asked.json) {
     nlohmann::ordered_json out;
-    out["kind"] = generated->kind;
+    out["kind"] = generated.kind;
     out["seed"] = asked.seed;
-    for (const auto& table : generated->tables)
+    for (const auto& table : generated.tables)
       out["tables"].push_back({{"path", table.path.string()},
                                {"rows", table.rows},
                                {"columns", table.columns},
                                {"bytes", table.bytes}});
-    out["truth"] = generated->truth.string();
-    out["job"] = generated->job.string();
+    out["truth"] = generated.truth.string();
+    out["job"] = generated.job.string();
     fmt::print("{}\n", out.dump(1));
   } else {
-    fmt::print("{}wrote {} (the true model) and {}\nnext: parley train {}\n", lines_about(generated->tables),
-               generated->truth.string(), generated->job.string(), generated->job.string());
+    fmt::print("{}wrote {} (the true model) and {}\nnext: parley train {}\n", lines_about(generated.tables),
+               generated.truth.string(), generated.job.string(), generated.job.string());
   }
   return 0;
 }
@@ -69,7 +68,7 @@ CLI::App* add_kind(CLI::App& generate, Exit& exit, const char* name, const char*
       ->check(CLI::Range(0, 15));
   kind->add_flag("--force", asked->force, "replace files that are there");
   kind->add_flag("--json", asked->json, "say what was written as JSON");
-  kind->callback([recipe, asked, &exit] { exit.code = run(*recipe, *asked); });
+  kind->callback([recipe, asked, &exit] { exit.finish(run(*recipe, *asked)); });
   return kind;
 }
 

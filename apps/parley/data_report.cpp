@@ -3,16 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "parley/core/text.h"
 
 namespace parley::app {
-
-int say(const Error& error) {
-  fmt::print(stderr, "parley: {}\n", error.message);
-  return error.exit_code();
-}
 
 std::string lines_about(const std::vector<data::WrittenTable>& tables) {
   const auto shape = [](const data::WrittenTable& table) {
@@ -35,6 +29,12 @@ std::string lines_about(const std::vector<data::WrittenTable>& tables) {
   for (const auto& table : tables)
     out += fmt::format("wrote {}: {}, {}\n", table.path.string(), shape(table),
                        human_bytes(static_cast<double>(table.bytes)));
+  return out;
+}
+
+std::string lines_about(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const std::string& note : notes) out += "note: " + note + '\n';
   return out;
 }
 

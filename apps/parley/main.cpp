@@ -43,7 +43,9 @@ int main(int argc, char** argv) {
   CLI::App* data = app.add_subcommand("data", "Inspect, split, generate and convert tables");
   data->require_subcommand(1);
   parley::app::add_data_describe(*data, exit);
+  parley::app::add_data_convert(*data, exit);
   parley::app::add_data_generate(*data, exit);
+  parley::app::add_data_split(*data, exit);
 
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);

@@ -30,6 +30,8 @@ void add_evaluate(CLI::App& app, Exit& exit);
 
 // Subcommands of `parley data`.
 void add_data_describe(CLI::App& data_verb, Exit& exit);
+void add_data_convert(CLI::App& data_verb, Exit& exit);
 void add_data_generate(CLI::App& data_verb, Exit& exit);
+void add_data_split(CLI::App& data_verb, Exit& exit);
 
 }  // namespace parley::app

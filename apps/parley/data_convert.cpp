@@ -1,0 +1,94 @@
+// parley data convert IN OUT: CSV to LIBSVM and back, packed by the ending of the name.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/parley/data_report.h"
+#include "apps/parley/verbs.h"
+#include "parley/data/convert.h"
+
+namespace parley::app {
+
+namespace {
+
+struct Asked {
+  std::string from;
+  std::string to;
+  std::string from_format;
+  std::string to_format;
+  std::string schema;
+  std::string label;
+  std::string names;
+  bool zero_based = false;
+  bool one_based = false;
+  bool force = false;
+  bool json = false;
+};
+
+data::Format format_named(const std::string& name) {
+  if (name == "csv") return data::Format::kCsv;
+  return name == "libsvm" ? data::Format::kLibsvm : data::Format::kDetect;
+}
+
+Result<int> run(const Asked& asked) {
+  data::Conversion conversion;
+  conversion.from = asked.from;
+  conversion.to = asked.to;
+  conversion.from_format = format_named(asked.from_format);
+  conversion.to_format = format_named(asked.to_format);
+  conversion.label = asked.label;
+  conversion.names_file = asked.names;
+  conversion.existing = asked.force ? data::Existing::kReplace : data::Existing::kRefuse;
+  if (asked.zero_based) conversion.first_index = 0;
+  if (asked.one_based) conversion.first_index = 1;
+  if (!asked.schema.empty()) {
+    PARLEY_TRY(conversion.schema, data::read_schema(asked.schema));
+  }
+  PARLEY_TRY(const auto converted, data::convert(conversion));
+  if (asked.json) {
+    const auto name = [](data::Format format) { return format == data::Format::kLibsvm ? "libsvm" : "csv"; };
+    nlohmann::ordered_json out = {{"path", converted.table.path.string()},
+                                  {"from", name(converted.from)},
+                                  {"to", name(converted.to)},
+                                  {"rows", converted.table.rows},
+                                  {"columns", converted.table.columns},
+                                  {"bytes", converted.table.bytes},
+                                  {"notes", converted.notes}};
+    fmt::print("{}\n", out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print("{}{}", lines_about(std::vector{converted.table}), lines_about(converted.notes));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_data_convert(CLI::App& data_verb, Exit& exit) {
+  auto asked = std::make_shared<Asked>();
+  CLI::App* verb =
+      data_verb.add_subcommand("convert", "CSV to LIBSVM and back; .gz, .zst and .xz by the name");
+  verb->footer(
+      "example:\n  parley data convert patients.csv patients.libsvm.gz --label readmitted --names "
+      "columns.txt\n"
+      "  parley data convert a9a.libsvm a9a.csv");
+  verb->add_option("in", asked->from, "file to read, packed or not")->required();
+  verb->add_option("out", asked->to, "file to write: .csv or .libsvm, and .gz, .zst or .xz to pack")
+      ->required();
+  const auto formats = CLI::IsMember({"csv", "libsvm"});
+  verb->add_option("--from", asked->from_format, "format of the input when its content does not tell")
+      ->check(formats);
+  verb->add_option("--to", asked->to_format, "format of the output when its name does not tell")
+      ->check(formats);
+  verb->add_option("--label", asked->label,
+                   "label column of a CSV file (y, label, target, class by convention)");
+  verb->add_option("--schema", asked->schema, "schema of a CSV input; inferred when absent");
+  verb->add_option("--names", asked->names, "CSV to LIBSVM: write the names of the columns here, one a line");
+  auto* zero = verb->add_flag("--zero-based", asked->zero_based, "number LIBSVM columns from 0");
+  verb->add_flag("--one-based", asked->one_based, "number LIBSVM columns from 1")->excludes(zero);
+  verb->add_flag("--force", asked->force, "replace files that are there");
+  verb->add_flag("--json", asked->json, "say what was written as JSON");
+  verb->callback([asked, &exit] { exit.finish(run(*asked)); });
+}
+
+}  // namespace parley::app
