@@ -98,7 +98,7 @@ bool is_header(const std::vector<std::vector<std::string>>& records, const Layou
     std::size_t known = 0;
     for (std::size_t j = 0; j < first.size(); ++j)
       if (hints.schema->find(column_name(first[j], j)) != nullptr) ++known;
-    return 2 * known > first.size();
+    return 2 * known >= first.size();
   }
   if (!hints.label.empty() && holds([&](const std::string& cell) { return cell == hints.label; })) return true;
   if (holds([](const std::string& cell) { return is_id_name(cell) || label_rank(cell) >= 0; })) return true;
