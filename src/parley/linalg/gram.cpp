@@ -20,8 +20,20 @@ namespace parley::linalg {
 
 namespace {
 
-constexpr std::size_t kPanelRows = 128;  // two tiles of a panel fit the first-level cache
+constexpr std::size_t kPanelRows = 256;  // two tiles of a panel fit the first-level cache
 constexpr std::size_t kMostChunks = 16;
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all chunks' sums, unless two need more
+
+// Rows [begin, begin + count) of up to kTile columns of one type, side by side: to[row][kTile].
+template <class T>
+void pack(std::span<const DenseColumn> columns, std::size_t begin, std::size_t count, double* to) {
+  const T* at[kTile];
+  for (std::size_t c = 0; c < kTile; ++c)
+    // Places beyond the last column repeat it; their sums are never read.
+    at[c] = static_cast<const T*>(columns[std::min(c, columns.size() - 1)].values) + begin;
+  for (std::size_t r = 0; r < count; ++r)
+    for (std::size_t c = 0; c < kTile; ++c) to[r * kTile + c] = static_cast<double>(at[c][r]);
+}
 
 class GramSum {
  public:
@@ -71,8 +83,9 @@ std::size_t GramSum::chunks() const {
       rows_ == 0 ? 0 : static_cast<double>(form_.ones_at[rows_] + form_.values_at[rows_]) / static_cast<double>(rows_);
   const auto dense = static_cast<double>(padded());
   const double updates = static_cast<double>(rows_) * (per_row * per_row / 2 + (per_row * dense + dense * dense / 2) / 4);
-  const double worth = updates / (4.0 * static_cast<double>(total_size()) + 1.0);
-  return static_cast<std::size_t>(std::clamp(worth, 1.0, static_cast<double>(kMostChunks)));
+  const double worth = updates / (32.0 * static_cast<double>(total_size()) + 1.0);
+  const std::size_t most = std::clamp<std::size_t>(kMostBytes / (total_size() * sizeof(double) + 1), 2, kMostChunks);
+  return static_cast<std::size_t>(std::clamp(worth, 1.0, static_cast<double>(most)));
 }
 
 void GramSum::add_sparse_pairs(std::size_t i, double* sparse) const {
@@ -108,16 +121,23 @@ void GramSum::add_cross(std::size_t i, const double* dense_row, const Sums& sums
 void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<double>& plain,
                               std::vector<double>& weighted, const Sums& sums) const {
   const std::size_t count = end - begin;
-  // Tile t of the panel: [t][row][kTile]; columns beyond the last stay zero.
-  for (std::size_t c = 0; c < form_.dense.size(); ++c) {
-    const std::size_t at = c / kTile * (kPanelRows * kTile) + c % kTile;
-    with_values(form_.dense[c].storage, form_.dense[c].values, [&](const auto* values) {
-      for (std::size_t r = 0; r < count; ++r) {
-        const auto v = static_cast<double>(values[begin + r]);
-        plain[at + r * kTile] = v;
-        weighted[at + r * kTile] = v * weight(begin + r);
-      }
-    });
+  // Tile t of the panel: [t][row][kTile].
+  for (std::size_t t = 0; t < tiles_; ++t) {
+    const auto columns = form_.dense.subspan(t * kTile, std::min(kTile, form_.dense.size() - t * kTile));
+    double* to = plain.data() + t * kPanelRows * kTile;
+    // Columns are ordered by type: first and last agree in all but a few tiles.
+    if (columns.front().storage == columns.back().storage) {
+      with_values(columns.front().storage, nullptr, [&](const auto* typed) {
+        pack<std::remove_cvref_t<decltype(*typed)>>(columns, begin, count, to);
+      });
+    } else {
+      for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t c = 0; c < columns.size(); ++c)
+          to[r * kTile + c] = value_at(columns[c].storage, columns[c].values, begin + r);
+    }
+    double* scaled = weighted.data() + t * kPanelRows * kTile;
+    for (std::size_t r = 0; r < count; ++r)
+      for (std::size_t c = 0; c < kTile; ++c) scaled[r * kTile + c] = to[r * kTile + c] * weight(begin + r);
   }
   for (std::size_t a = 0; a < tiles_; ++a)
     for (std::size_t b = a; b < tiles_; ++b)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "parley/core/threads.h"
+#include "parley/linalg/kernels.h"
 
 namespace parley::linalg {
 
@@ -18,16 +19,14 @@ constexpr std::size_t kGrain = 1 << 15;
 double dot(std::span<const double> x, std::span<const double> y) {
   assert(x.size() == y.size());
   return parallel_sum(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += x[i] * y[i];
-    return sum;
+    return kernels().dot(x.data() + begin, y.data() + begin, end - begin);
   });
 }
 
 void axpy(double a, std::span<const double> x, std::span<double> y) {
   assert(x.size() == y.size());
   parallel_chunks(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) y[i] += a * x[i];
+    kernels().axpy(a, x.data() + begin, y.data() + begin, end - begin);
   });
 }
 
@@ -39,9 +38,7 @@ void scale(double a, std::span<double> x) {
 
 double l1_norm(std::span<const double> x) {
   return parallel_sum(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += std::abs(x[i]);
-    return sum;
+    return kernels().sum_magnitudes(x.data() + begin, end - begin);
   });
 }
 
@@ -59,9 +56,7 @@ double l2_norm(std::span<const double> x) {
 }
 
 double linf_norm(std::span<const double> x) {
-  double largest = 0;
-  for (const double v : x) largest = std::max(largest, std::abs(v));
-  return largest;
+  return kernels().max_magnitude(x.data(), x.size());
 }
 
 std::vector<Index> top_k(std::span<const double> x, std::size_t k) {
