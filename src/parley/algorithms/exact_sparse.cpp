@@ -53,7 +53,10 @@ class ProximalNewton {
     int without_progress = 0;
     for (int iteration = 0;; ++iteration) {
       mean_loss_gradient(problem_, now_.slope, gradient_);
-      if (iteration == 0) PARLEY_CHECK(check_finite());
+      if (iteration == 0) {
+        PARLEY_CHECK(check_finite());
+        for (const double g : gradient_) first_steepest_ = std::max(first_steepest_, std::abs(g));
+      }
       const double value = now_.value + penalty_;
       const double gap = duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_});
       if (!std::isfinite(value) || !std::isfinite(gap))
@@ -122,9 +125,9 @@ class ProximalNewton {
     return gradient_[c] + (penalised(c) ? objective_.l2 * coefficients_[c] : 0.0);
   }
 
-  // What the gradient of a zero coordinate is measured against: the penalty, on the ball the
-  // multiplier of the last model.
-  [[nodiscard]] double threshold() const { return objective_.l1_radius ? multiplier_ : objective_.l1; }
+  [[nodiscard]] bool all_zero() const {
+    return std::all_of(coefficients_.begin(), coefficients_.end(), [](double v) { return v == 0.0; });
+  }
 
   void choose_working_set() {
     std::vector<std::size_t> wanted;
@@ -132,7 +135,9 @@ class ProximalNewton {
     double steepest = 0;
     for (std::size_t c = 0; c < coefficients_.size(); ++c)
       if (penalised(c)) steepest = std::max(steepest, std::abs(smooth_gradient(c)));
-    const double bar = kNearlyActive * std::min(steepest, threshold());
+    // On the ball the next multiplier is not known yet: the steepest newcomers, however many fit.
+    const double bar =
+        objective_.l1_radius ? 0.2 * steepest : kNearlyActive * std::min(steepest, objective_.l1);
     for (std::size_t c = 0; c < coefficients_.size(); ++c) {
       if (coefficients_[c] != 0.0 || !penalised(c))
         wanted.push_back(c);
@@ -191,9 +196,10 @@ class ProximalNewton {
       const double radius = *objective_.l1_radius;
       double steepest = 0;
       for (const double g : gradient) steepest = std::max(steepest, std::abs(g));
-      const double least = std::max(objective_.l1, 1e-3 * settings_.tolerance / radius);
-      const double first = std::isfinite(multiplier_) ? multiplier_ : 0.5 * steepest;
-      multiplier_ = model.minimise_on_ball(radius, least, first, 1e-14 * steepest);
+      const double least =
+          std::max({objective_.l1, 1e-3 * settings_.tolerance / radius, 1e-16 * first_steepest_});
+      // At the optimum the multiplier is the steepest gradient.
+      model.minimise_on_ball(radius, least, all_zero() ? 0.5 * steepest : steepest, 1e-14 * steepest);
     } else {
       const double wrong = model.violation(objective_.l1);
       model.minimise(objective_.l1, wrong * std::min(0.03, wrong / objective_.l1));
@@ -247,7 +253,7 @@ class ProximalNewton {
   std::vector<double> margins_, direction_, trial_margins_;
   Slopes now_, trial_;
   double penalty_ = 0;
-  double multiplier_ = std::numeric_limits<double>::infinity();
+  double first_steepest_ = 0;  // largest gradient entry at zero: the scale of its rounding errors
   bool stalled_ = false;
   std::vector<std::size_t> working_;  // ascending
   WorkingColumns columns_;

@@ -29,7 +29,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void add_scaled(dou
 
 // Added to the diagonal of a factored block, relative to its largest entry: makes dependent columns
 // factorable; the gradient itself stays exact, so repeated steps still converge to the true minimiser.
-constexpr double kRidge = 1e-12;
+constexpr double kRidge = 1e-10;
 
 }  // namespace
 
@@ -143,11 +143,6 @@ bool QuadraticModel::newton_step(double lambda) {
     const std::size_t j = active_[static_cast<std::size_t>(a)];
     if (penalised_[j] && u_[j] * (u_[j] + step[a]) <= 0) reach = std::min(reach, -u_[j] / step[a]);
   }
-  if (reach == 1) {
-    for (Eigen::Index a = 0; a < count; ++a) u_[active_[static_cast<std::size_t>(a)]] += step[a];
-    refresh_gradient();
-    return true;
-  }
   const std::vector<double> before = u_;
   const double value_before = value(u_, gradient_, lambda);
   const auto move = [&](double length) {
@@ -162,14 +157,33 @@ bool QuadraticModel::newton_step(double lambda) {
     refresh_gradient();
   };
   move(1);
+  if (reach == 1) {
+    // Nearly dependent columns can spoil the factor; a step that climbs is taken back.
+    const double rounding = 1e-13 * std::abs(value_before);
+    const bool fell = value(u_, gradient_, lambda) <= value_before + rounding;
+    if (!fell) move(0);
+    return true;
+  }
   if (value(u_, gradient_, lambda) >= value_before) move(reach);
   return false;
 }
 
 void QuadraticModel::minimise(double lambda, double tolerance) {
   constexpr int kRounds = 200;
+  constexpr int kPatience = 3;
+  double least_violation = std::numeric_limits<double>::infinity();
+  double least_value = std::numeric_limits<double>::infinity();
+  int idle = 0;
   for (int round = 0; round < kRounds; ++round) {
-    if (sweep(all_, lambda) <= tolerance && violation(lambda) <= tolerance) return;
+    sweep(all_, lambda);
+    const double wrong = violation(lambda);
+    if (wrong <= tolerance) return;
+    const double reached = value(u_, gradient_, lambda);
+    idle =
+        wrong < 0.5 * least_violation || reached < least_value - 1e-14 * std::abs(least_value) ? 0 : idle + 1;
+    if (idle == kPatience) return;
+    least_violation = std::min(least_violation, wrong);
+    least_value = std::min(least_value, reached);
     collect_active();
     // As many sweeps as cost about half a factorisation of the active block.
     const std::size_t affordable = 4 + active_.size() * active_.size() / (6 * size_ + 1);
@@ -182,42 +196,51 @@ void QuadraticModel::minimise(double lambda, double tolerance) {
   }
 }
 
+// Newton's method on norm - radius: on the present signs u = H_AA^-1 (c - lambda s), so the norm s'u falls
+// with slope s' H_AA^-1 s.
+double QuadraticModel::next_multiplier(double lambda, double excess) {
+  collect_active();
+  if (norm() > 0 && factor_active()) {
+    const auto count = static_cast<Eigen::Index>(active_.size());
+    Eigen::VectorXd signs(count);
+    for (Eigen::Index a = 0; a < count; ++a) {
+      const std::size_t j = active_[static_cast<std::size_t>(a)];
+      signs[a] = penalised_[j] ? sign(u_[j]) : 0.0;
+    }
+    const Square block(factor_.data(), count, count);
+    block.triangularView<Eigen::Lower>().solveInPlace(signs);
+    return lambda + excess / signs.squaredNorm();
+  }
+  double steepest = 0;
+  for (std::size_t j = 0; j < size_; ++j)
+    if (penalised_[j]) steepest = std::max(steepest, std::abs(gradient_[j]));
+  return 0.7 * std::min(lambda, steepest);
+}
+
 double QuadraticModel::minimise_on_ball(double radius, double least_lambda, double first_lambda,
                                         double tolerance) {
   double low = least_lambda;
   double high = std::numeric_limits<double>::infinity();
   double lambda = std::max(first_lambda, least_lambda);
-  for (int round = 0; round < 200; ++round) {
+  double last_width = high;
+  for (int round = 0; round < 100; ++round) {
     minimise(lambda, tolerance);
     const double excess = norm() - radius;
-    if (std::abs(excess) <= 1e-14 * radius) break;
-    if (excess < 0 && lambda == least_lambda) break;
+    if (std::abs(excess) <= 1e-14 * radius || (excess < 0 && lambda == least_lambda)) break;
     (excess > 0 ? low : high) = lambda;
     if (std::isfinite(high) && high - low <= 4e-16 * high) break;
-    collect_active();
-    double next = -1;
-    double slope = 0;
-    if (norm() > 0 && factor_active()) {
-      const auto count = static_cast<Eigen::Index>(active_.size());
-      Eigen::VectorXd signs(count);
-      for (Eigen::Index a = 0; a < count; ++a) {
-        const std::size_t j = active_[static_cast<std::size_t>(a)];
-        signs[a] = penalised_[j] ? sign(u_[j]) : 0.0;
-      }
-      const Square block(factor_.data(), count, count);
-      block.triangularView<Eigen::Lower>().solveInPlace(signs);
-      slope = signs.squaredNorm();
-      if (slope > 0) next = lambda + excess / slope;
-    } else {
-      double steepest = 0;
-      for (std::size_t j = 0; j < size_; ++j)
-        if (penalised_[j]) steepest = std::max(steepest, std::abs(gradient_[j]));
-      next = 0.5 * (low + std::min(high, steepest));
+    if (!std::isfinite(high)) {
+      lambda *= 2;
+      continue;
     }
-    if (next < least_lambda && low == least_lambda) next = least_lambda;
-    if (!(next >= low && next <= high) || next == lambda)
-      next = std::isfinite(high) ? 0.5 * (low + high) : 2 * lambda + std::numeric_limits<double>::min();
-    lambda = next;
+    // Small multipliers are approached step by step from above: far below the right one the model
+    // is nearly without penalty, and dependent columns make its minimiser huge.
+    const double next = std::max({next_multiplier(lambda, excess), 0.02 * lambda, least_lambda});
+    const bool slow = round % 3 == 2 && high - low > 0.5 * last_width;
+    if (round % 3 == 2) last_width = high - low;
+    lambda = next > low && next < high && !slow ? next : std::max(least_lambda, std::sqrt(low * high));
+    if (next == least_lambda && low == least_lambda) lambda = least_lambda;
+    if (lambda <= low || lambda >= high) lambda = 0.5 * (low + high);
   }
   const double length = norm();
   if (length > radius) {

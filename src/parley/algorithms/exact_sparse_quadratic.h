@@ -43,6 +43,7 @@ class QuadraticModel {
   void collect_active();
   [[nodiscard]] bool factor_active();
   bool newton_step(double lambda);
+  [[nodiscard]] double next_multiplier(double lambda, double excess);
   [[nodiscard]] double value(std::span<const double> u, std::span<const double> gradient,
                              double lambda) const;
   void refresh_gradient();
