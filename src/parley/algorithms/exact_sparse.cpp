@@ -40,15 +40,14 @@ class ProximalNewton {
         coefficients_(stride_ * classes_),
         gradient_(coefficients_.size()),
         margins_(n_ * classes_),
-        direction_(margins_.size()),
-        trial_margins_(margins_.size()) {}
+        direction_(margins_.size()) {}
 
   Result<Fit> run(const Observer& observer) {
     Fit fit;
     fit.certificate = objective_.l1_radius ? Certificate::kFrankWolfeGap : Certificate::kDualityGap;
     fit.gap = std::numeric_limits<double>::infinity();
     fit.stop = Stop::kIterations;
-    loss_->differentiate(margins_, now_);
+    loss_->differentiate(margins_, direction_, 0.0, now_);
     penalty_ = penalty(coefficients_);
     int without_progress = 0;
     for (int iteration = 0;; ++iteration) {
@@ -58,7 +57,9 @@ class ProximalNewton {
         for (const double g : gradient_) first_steepest_ = std::max(first_steepest_, std::abs(g));
       }
       const double value = now_.value + penalty_;
-      const double gap = duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_});
+      const double gap =
+          duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_, value, now_.value},
+                      1e6 * settings_.tolerance);
       if (!std::isfinite(value) || !std::isfinite(gap))
         return fail(failed("exact: the objective overflows; scale the features"));
       fit.history.push_back(value);
@@ -69,8 +70,9 @@ class ProximalNewton {
         fit.stop = Stop::kConverged;
         break;
       }
-      if (stalled_ && without_progress >= 4) {
-        fit.stop = fit.gap <= settings_.tolerance * std::max(1.0, value) ? Stop::kConverged : Stop::kStalled;
+      const bool resolved = fit.gap <= settings_.tolerance * std::max(1.0, value);
+      if (without_progress >= 4 && (stalled_ || resolved)) {
+        fit.stop = resolved ? Stop::kConverged : Stop::kStalled;
         break;
       }
       if (observer && !observer({iteration, value, gap})) {
@@ -227,15 +229,13 @@ class ProximalNewton {
     for (double length = 1;; length *= 0.5) {
       for (std::size_t a = 0; a < step.size(); ++a)
         trial[working_[a]] = length == 1 ? target[a] : coefficients_[working_[a]] + length * step[a];
-      for (std::size_t i = 0; i < margins_.size(); ++i)
-        trial_margins_[i] = margins_[i] + length * direction_[i];
-      loss_->differentiate(trial_margins_, trial_);
+      loss_->differentiate(margins_, direction_, length, trial_);
       const double trial_penalty = penalty(trial);
       const double after = trial_.value + trial_penalty;
       if (stalled_ || after <= before + kSufficientDecrease * length * slope || length < 1e-10) {
         if (length < 1e-10) stalled_ = true;
         coefficients_.swap(trial);
-        margins_.swap(trial_margins_);
+        for (std::size_t i = 0; i < margins_.size(); ++i) margins_[i] += length * direction_[i];
         std::swap(now_, trial_);
         penalty_ = trial_penalty;
         return;
@@ -250,7 +250,7 @@ class ProximalNewton {
   std::size_t n_, d_, classes_, stride_;
   std::vector<double> coefficients_;  // class by class, each class with its intercept last
   std::vector<double> gradient_;      // of the mean loss by coefficient
-  std::vector<double> margins_, direction_, trial_margins_;
+  std::vector<double> margins_, direction_;
   Slopes now_, trial_;
   double penalty_ = 0;
   double first_steepest_ = 0;  // largest gradient entry at zero: the scale of its rounding errors

@@ -44,7 +44,7 @@ void mean_loss_gradient(const Problem& problem, std::span<const double> slopes, 
   }
 }
 
-double duality_gap(const Problem& problem, const MeanLoss& loss, const PrimalPoint& at) {
+double duality_gap(const Problem& problem, const MeanLoss& loss, const PrimalPoint& at, double resolve) {
   const glm::Objective& objective = problem.objective;
   const std::size_t size = at.coefficients.size();
   const auto d = static_cast<std::size_t>(problem.features.cols());
@@ -86,6 +86,12 @@ double duality_gap(const Problem& problem, const MeanLoss& loss, const PrimalPoi
   for (std::size_t j = 0; j < size; ++j)
     if (penalised[j]) steepest = std::max(steepest, std::abs(gradient[j]));
   const double scale = steepest > objective.l1 ? objective.l1 / steepest : 1.0;
+  if (objective.l2 == 0 && !free_intercept) {
+    double dual = at.mean_loss;
+    for (std::size_t i = 0; i < theta.size(); ++i) dual += theta[i] * at.margins[i];
+    const double chord = at.objective - scale * std::max(0.0, dual);
+    if (chord > resolve) return chord;
+  }
   const double scaled = scale == 1.0 ? from_balance : loss.fenchel_young(at.margins, theta, scale);
   double gap = scaled + penalty(at.coefficients, gradient, penalised, scale);
   if (objective.l2 > 0)

@@ -26,9 +26,15 @@ struct PrimalPoint {
   std::span<const double> margins;
   std::span<const double> slopes;    // of the mean loss by margin
   std::span<const double> gradient;  // of the mean loss by coefficient
+  double objective = 0;
+  double mean_loss = 0;
 };
 
-double duality_gap(const Problem& problem, const MeanLoss& loss, const PrimalPoint& at);
+// The gap is exact where it is below `resolve`. Above, it may be the cheaper bound that concavity of the
+// dual value D gives for l1 alone: D(s theta) >= s D(theta) + (1 - s) D(0), where D(0) = 0 because no loss is
+// ever negative and each comes arbitrarily near zero, and D(theta) = mean loss + <theta, m> at minus the
+// slopes.
+double duality_gap(const Problem& problem, const MeanLoss& loss, const PrimalPoint& at, double resolve);
 
 // gradient[class * stride + j] = <column j, slopes of the class>, the intercept's at j = d.
 void mean_loss_gradient(const Problem& problem, std::span<const double> slopes, std::span<double> gradient);

@@ -23,6 +23,7 @@ class WorkingColumns {
   void assign(const linalg::Matrix& features, std::vector<Coordinate> coordinates);
 
   [[nodiscard]] std::size_t size() const { return coordinates_.size(); }
+  [[nodiscard]] std::size_t entries() const { return rows_.size(); }
   [[nodiscard]] std::span<const Coordinate> coordinates() const { return coordinates_; }
 
   // margins[class * n + i] = sum over the slots of that class of x_ij * weights[slot].

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/algorithms/margin_losses.h"
 #include "parley/core/threads.h"
 #include "parley/glm/loss.h"
 
@@ -13,7 +14,12 @@ namespace {
 using linalg::Index;
 
 constexpr std::size_t kRowsPerChunk = 4096;
-constexpr std::size_t kSlotsPerChunk = 8;
+// Slots that one thread takes at a time: all of them when the Hessian is too small to share.
+std::size_t slots_per_chunk(const WorkingColumns& columns) {
+  constexpr std::size_t kSlots = 8;
+  constexpr std::size_t kWorthSharing = 20000;  // entries
+  return columns.entries() < kWorthSharing ? std::max<std::size_t>(1, columns.size()) : kSlots;
+}
 
 double entropy_term(double p) {
   return p > 0 ? p * std::log(p) : 0.0;
@@ -48,37 +54,23 @@ double row_fenchel_young(glm::SquaredHinge, double m, double y, double target) {
 template <class Loss>
 class ScalarMeanLoss final : public MeanLoss {
  public:
-  explicit ScalarMeanLoss(std::span<const double> labels)
-      : labels_(labels), share_(1.0 / static_cast<double>(labels.size())) {}
+  ScalarMeanLoss(glm::Task task, std::span<const double> labels)
+      : task_(task), labels_(labels), share_(1.0 / static_cast<double>(labels.size())) {}
 
-  double value(std::span<const double> margins) const override {
-    return share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
-             double sum = 0;
-             for (std::size_t i = begin; i < end; ++i) sum += Loss::value(margins[i], labels_[i]);
-             return sum;
-           });
-  }
-
-  void differentiate(std::span<const double> margins, Slopes& slopes) const override {
+  void differentiate(std::span<const double> margins, std::span<const double> line, double length,
+                     Slopes& slopes) const override {
     slopes.slope.resize(labels_.size());
     slopes.curvature.resize(labels_.size());
-    slopes.value =
-        share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
-          double sum = 0;
-          for (std::size_t i = begin; i < end; ++i) {
-            sum += Loss::value(margins[i], labels_[i]);
-            slopes.slope[i] = share_ * Loss::derivative(margins[i], labels_[i]);
-            slopes.curvature[i] = share_ * Loss::second(margins[i], labels_[i]);
-          }
-          return sum;
-        });
+    slopes.value = look_along(task_, {labels_, margins, line}, length, slopes.slope, slopes.curvature).loss;
+    for (double& slope : slopes.slope) slope *= share_;
+    for (double& curvature : slopes.curvature) curvature *= share_;
   }
 
   void hessian(const WorkingColumns& columns, const Slopes& slopes,
                std::span<double> hessian) const override {
     const std::size_t size = columns.size();
     std::fill(hessian.begin(), hessian.end(), 0.0);
-    parallel_chunks(size, kSlotsPerChunk, [&](std::size_t begin, std::size_t end) {
+    parallel_chunks(size, slots_per_chunk(columns), [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         double* const into = hessian.data() + a * size;
         columns.for_each_in_slot(a, [&](Index i, double value) {
@@ -128,6 +120,7 @@ class ScalarMeanLoss final : public MeanLoss {
   bool quadratic() const override { return std::is_same_v<Loss, glm::Squared>; }
 
  private:
+  glm::Task task_;
   std::span<const double> labels_;
   double share_;  // 1/n
 };
@@ -139,15 +132,10 @@ class SoftmaxMeanLoss final : public MeanLoss {
         classes_(static_cast<std::size_t>(classes)),
         share_(1.0 / static_cast<double>(labels.size())) {}
 
-  double value(std::span<const double> margins) const override {
-    return share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
-             double sum = 0;
-             for (std::size_t i = begin; i < end; ++i) sum += log_sum(margins, i) - margins[at(label(i), i)];
-             return sum;
-           });
-  }
-
-  void differentiate(std::span<const double> margins, Slopes& slopes) const override {
+  void differentiate(std::span<const double> start, std::span<const double> line, double length,
+                     Slopes& slopes) const override {
+    std::vector<double> margins(start.begin(), start.end());
+    for (std::size_t c = 0; c < margins.size(); ++c) margins[c] += length * line[c];
     slopes.slope.resize(margins.size());
     // Probabilities first, then their complements, added up from the other classes: 1 - p would lose
     // what matters when p is nearly 1.
@@ -180,7 +168,7 @@ class SoftmaxMeanLoss final : public MeanLoss {
     const std::span<const double> p = std::span(slopes.curvature).first(slopes.slope.size());
     const std::span<const double> rest = std::span(slopes.curvature).last(slopes.slope.size());
     std::fill(hessian.begin(), hessian.end(), 0.0);
-    parallel_chunks(size, kSlotsPerChunk, [&](std::size_t begin, std::size_t end) {
+    parallel_chunks(size, slots_per_chunk(columns), [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         double* const into = hessian.data() + a * size;
         const auto k = static_cast<std::size_t>(coordinates[a].class_number);
@@ -272,7 +260,7 @@ std::unique_ptr<MeanLoss> mean_loss(const Problem& problem) {
   if (problem.objective.task == glm::Task::kSoftmax)
     return std::make_unique<SoftmaxMeanLoss>(problem.labels, problem.objective.classes);
   return glm::with_loss(problem.objective.task, [&](auto loss) -> std::unique_ptr<MeanLoss> {
-    return std::make_unique<ScalarMeanLoss<decltype(loss)>>(problem.labels);
+    return std::make_unique<ScalarMeanLoss<decltype(loss)>>(problem.objective.task, problem.labels);
   });
 }
 

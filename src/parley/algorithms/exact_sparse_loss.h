@@ -20,8 +20,9 @@ class MeanLoss {
  public:
   virtual ~MeanLoss() = default;
 
-  [[nodiscard]] virtual double value(std::span<const double> margins) const = 0;
-  virtual void differentiate(std::span<const double> margins, Slopes& slopes) const = 0;
+  // At margins + length * line.
+  virtual void differentiate(std::span<const double> margins, std::span<const double> line, double length,
+                             Slopes& slopes) const = 0;
 
   // hessian (size x size, both triangles) of the mean loss by the weights of the working set.
   virtual void hessian(const WorkingColumns& columns, const Slopes& slopes,

@@ -1,17 +1,15 @@
 #include "parley/algorithms/exact_sparse_quadratic.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "parley/algorithms/cholesky.h"
+
 namespace parley::algorithms {
 
 namespace {
-
-using Square = Eigen::Map<Eigen::MatrixXd>;
-using Vector = Eigen::Map<Eigen::VectorXd>;
 
 double sign(double x) {
   return static_cast<double>(x > 0) - static_cast<double>(x < 0);
@@ -103,13 +101,11 @@ bool QuadraticModel::factor_active() {
   double largest = 0;
   for (std::size_t b = 0; b < count; ++b) {
     const double* const column = hessian_.data() + active_[b] * size_;
-    for (std::size_t a = b; a < count; ++a) factor_[b * count + a] = column[active_[a]];
+    for (std::size_t a = 0; a <= b; ++a) factor_[b * count + a] = column[active_[a]];
     largest = std::max(largest, factor_[b * count + b]);
   }
   for (std::size_t b = 0; b < count; ++b) factor_[b * count + b] += kRidge * largest;
-  Square block(factor_.data(), static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(count));
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(block);
-  return in_place.info() == Eigen::Success;
+  return cholesky(factor_, count);
 }
 
 double QuadraticModel::value(std::span<const double> u, std::span<const double> gradient,
@@ -127,28 +123,26 @@ double QuadraticModel::value(std::span<const double> u, std::span<const double> 
 bool QuadraticModel::newton_step(double lambda) {
   collect_active();
   if (active_.empty()) return true;
-  if (!factor_active()) return false;
-  const auto count = static_cast<Eigen::Index>(active_.size());
-  Eigen::VectorXd step(count);
-  for (Eigen::Index a = 0; a < count; ++a) {
-    const std::size_t j = active_[static_cast<std::size_t>(a)];
+  if (!factor_active()) return true;
+  const std::size_t count = active_.size();
+  std::vector<double> step(count);
+  for (std::size_t a = 0; a < count; ++a) {
+    const std::size_t j = active_[a];
     step[a] = -(gradient_[j] + (penalised_[j] ? lambda * sign(u_[j]) : 0.0));
   }
-  const Square block(factor_.data(), count, count);
-  block.triangularView<Eigen::Lower>().solveInPlace(step);
-  block.triangularView<Eigen::Lower>().transpose().solveInPlace(step);
+  cholesky_solve(factor_, count, step);
 
   double reach = 1;
-  for (Eigen::Index a = 0; a < count; ++a) {
-    const std::size_t j = active_[static_cast<std::size_t>(a)];
+  for (std::size_t a = 0; a < count; ++a) {
+    const std::size_t j = active_[a];
     if (penalised_[j] && u_[j] * (u_[j] + step[a]) <= 0) reach = std::min(reach, -u_[j] / step[a]);
   }
   const std::vector<double> before = u_;
   const double value_before = value(u_, gradient_, lambda);
   const auto move = [&](double length) {
     u_ = before;
-    for (Eigen::Index a = 0; a < count; ++a) {
-      const std::size_t j = active_[static_cast<std::size_t>(a)];
+    for (std::size_t a = 0; a < count; ++a) {
+      const std::size_t j = active_[a];
       const double next = u_[j] + length * step[a];
       // A coordinate that arrives at zero must be zero exactly: it is the one that cut the step.
       const bool crossed = penalised_[j] && (u_[j] * next <= 0 || -u_[j] / step[a] == length);
@@ -201,15 +195,13 @@ void QuadraticModel::minimise(double lambda, double tolerance) {
 double QuadraticModel::next_multiplier(double lambda, double excess) {
   collect_active();
   if (norm() > 0 && factor_active()) {
-    const auto count = static_cast<Eigen::Index>(active_.size());
-    Eigen::VectorXd signs(count);
-    for (Eigen::Index a = 0; a < count; ++a) {
-      const std::size_t j = active_[static_cast<std::size_t>(a)];
-      signs[a] = penalised_[j] ? sign(u_[j]) : 0.0;
-    }
-    const Square block(factor_.data(), count, count);
-    block.triangularView<Eigen::Lower>().solveInPlace(signs);
-    return lambda + excess / signs.squaredNorm();
+    std::vector<double> signs(active_.size());
+    for (std::size_t a = 0; a < active_.size(); ++a)
+      signs[a] = penalised_[active_[a]] ? sign(u_[active_[a]]) : 0.0;
+    std::vector<double> response = signs;
+    cholesky_solve(factor_, active_.size(), response);
+    const double slope = std::inner_product(signs.begin(), signs.end(), response.begin(), 0.0);
+    if (slope > 0) return lambda + excess / slope;
   }
   double steepest = 0;
   for (std::size_t j = 0; j < size_; ++j)
