@@ -262,9 +262,16 @@ void for_all_problems(const Body& body) {
       }
 }
 
+// One thread: these problems are too small to share.
+class ExactSparse : public testing::Test {
+ protected:
+  ExactSparse() { set_thread_count(1); }
+  ~ExactSparse() override { set_thread_count(0); }
+};
+
 }  // namespace
 
-TEST(ExactSparse, MeetsTheOptimalityConditionsOfEveryPenalty) {
+TEST_F(ExactSparse, MeetsTheOptimalityConditionsOfEveryPenalty) {
   for_all_problems([](Small& small, Shape shape) {
     for (const double l1 : {0.3, 0.03, 1e-3, 1e-6})
       for (const double l2 : {0.0, 0.1, 1e-4}) {
@@ -284,7 +291,7 @@ TEST(ExactSparse, MeetsTheOptimalityConditionsOfEveryPenalty) {
   });
 }
 
-TEST(ExactSparse, AgreesWithLongAcceleratedProximalGradient) {
+TEST_F(ExactSparse, AgreesWithLongAcceleratedProximalGradient) {
   for_all_problems([](Small& small, Shape shape) {
     small.objective.l1 = 0.05;
     small.objective.l2 = shape == Shape::kCollinear ? 0.0 : 0.02;
@@ -297,7 +304,7 @@ TEST(ExactSparse, AgreesWithLongAcceleratedProximalGradient) {
   });
 }
 
-TEST(ExactSparse, StaysOnTheBallWithASmallFrankWolfeGap) {
+TEST_F(ExactSparse, StaysOnTheBallWithASmallFrankWolfeGap) {
   for_all_problems([](Small& small, Shape shape) {
     for (const double radius : {1e-9, 0.1, 1.0, 3.0, 1e4})
       for (const double l2 : {0.0, 0.05}) {
@@ -320,7 +327,7 @@ TEST(ExactSparse, StaysOnTheBallWithASmallFrankWolfeGap) {
   });
 }
 
-TEST(ExactSparse, AgreesWithLongProjectedGradientOnTheBall) {
+TEST_F(ExactSparse, AgreesWithLongProjectedGradientOnTheBall) {
   for_all_problems([](Small& small, Shape shape) {
     small.objective.l1_radius = 0.8;
     small.objective.l2 = shape == Shape::kCollinear ? 0.0 : 0.02;
@@ -333,7 +340,7 @@ TEST(ExactSparse, AgreesWithLongProjectedGradientOnTheBall) {
   });
 }
 
-TEST(ExactSparse, TakesPenaltyAndBallTogether) {
+TEST_F(ExactSparse, TakesPenaltyAndBallTogether) {
   for (const Task task : kTasks) {
     Small small = random_problem(task, Shape::kTall, 77);
     small.objective.l1 = 0.01;
@@ -353,7 +360,7 @@ TEST(ExactSparse, TakesPenaltyAndBallTogether) {
   }
 }
 
-TEST(ExactSparse, ReturnsExactZerosAtAndAboveTheLargestUsefulPenalty) {
+TEST_F(ExactSparse, ReturnsExactZerosAtAndAboveTheLargestUsefulPenalty) {
   for_all_problems([](Small& small, Shape shape) {
     if (small.objective.intercept == Intercept::kFree) return;
     const std::vector<double> g = small.gradient(std::vector<double>(small.size()));
@@ -416,7 +423,7 @@ double naive_gap(const Small& small, const std::vector<double>& v) {
   return small.value(v) - best;
 }
 
-TEST(ExactSparse, ReportsTheGapThatAnIndependentComputationFinds) {
+TEST_F(ExactSparse, ReportsTheGapThatAnIndependentComputationFinds) {
   for_all_problems([](Small& small, Shape shape) {
     if (small.objective.intercept == Intercept::kFree) return;
     small.objective.l1 = 0.02;
@@ -436,7 +443,7 @@ TEST(ExactSparse, ReportsTheGapThatAnIndependentComputationFinds) {
   });
 }
 
-TEST(ExactSparse, GapBoundsTheErrorWithAFreeIntercept) {
+TEST_F(ExactSparse, GapBoundsTheErrorWithAFreeIntercept) {
   for (const Task task : kTasks)
     for (const Shape shape : kShapes) {
       Small small = random_problem(task, shape, 5);
@@ -460,8 +467,7 @@ TEST(ExactSparse, GapBoundsTheErrorWithAFreeIntercept) {
     }
 }
 
-TEST(ExactSparse, DoesNotDependOnTheNumberOfThreads) {
-  const int before = thread_count();
+TEST_F(ExactSparse, DoesNotDependOnTheNumberOfThreads) {
   for_all_problems([](Small& small, Shape shape) {
     SCOPED_TRACE(describe(small, shape));
     small.objective.l1 = 0.01;
@@ -474,10 +480,9 @@ TEST(ExactSparse, DoesNotDependOnTheNumberOfThreads) {
     EXPECT_EQ(one->intercepts, two->intercepts);
     EXPECT_EQ(one->gap, two->gap);
   });
-  set_thread_count(before);
 }
 
-TEST(ExactSparse, ResolvesHugeLabelsRelativeToTheObjective) {
+TEST_F(ExactSparse, ResolvesHugeLabelsRelativeToTheObjective) {
   Small small = random_problem(Task::kLinear, Shape::kTall, 9);
   for (double& y : small.y) y *= 1e6;
   small.objective.l1 = 1e4;
@@ -488,7 +493,7 @@ TEST(ExactSparse, ResolvesHugeLabelsRelativeToTheObjective) {
   EXPECT_LE(fit->gap, 1e-10 * fit->objective);
 }
 
-TEST(ExactSparse, RefusesFeaturesThatAreNotNumbers) {
+TEST_F(ExactSparse, RefusesFeaturesThatAreNotNumbers) {
   Small small = random_problem(Task::kLogistic, Shape::kTall, 3);
   small.objective.l1 = 0.1;
   small.x[3 * small.n + 7] = std::nan("");
@@ -500,7 +505,7 @@ TEST(ExactSparse, RefusesFeaturesThatAreNotNumbers) {
   EXPECT_NE(fit.error().message.find("column 4"), std::string::npos);
 }
 
-TEST(ExactSparse, KeepsItsBestModelWhenInterrupted) {
+TEST_F(ExactSparse, KeepsItsBestModelWhenInterrupted) {
   Small small = random_problem(Task::kLogistic, Shape::kTall, 4);
   small.objective.l1 = 1e-3;
   const auto fit = algorithms::exact_sparse({small.features, small.y, small.objective}, ExactSettings{},
