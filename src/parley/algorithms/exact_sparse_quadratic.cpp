@@ -163,7 +163,7 @@ bool QuadraticModel::newton_step(double lambda) {
 }
 
 void QuadraticModel::minimise(double lambda, double tolerance) {
-  constexpr int kRounds = 200;
+  constexpr int kRounds = 40;
   constexpr int kPatience = 3;
   double least_violation = std::numeric_limits<double>::infinity();
   double least_value = std::numeric_limits<double>::infinity();
