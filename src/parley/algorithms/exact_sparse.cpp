@@ -23,7 +23,7 @@ constexpr std::size_t kSmallProblem = 160;
 // A working set admits at most as many newcomers as the support is large, and this many at least.
 constexpr std::size_t kLeastNewcomers = 100;
 // Zero coordinates whose gradient reaches this share of the penalty are let in early.
-constexpr double kNearlyActive = 0.9;
+constexpr double kNearlyActive = 0.98;
 constexpr double kSufficientDecrease = 1e-4;
 
 class ProximalNewton {
@@ -52,10 +52,7 @@ class ProximalNewton {
     int without_progress = 0;
     for (int iteration = 0;; ++iteration) {
       mean_loss_gradient(problem_, now_.slope, gradient_);
-      if (iteration == 0) {
-        PARLEY_CHECK(check_finite());
-        for (const double g : gradient_) first_steepest_ = std::max(first_steepest_, std::abs(g));
-      }
+      if (iteration == 0) PARLEY_CHECK(check_finite());
       const double value = now_.value + penalty_;
       const double gap =
           duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_, value, now_.value},
@@ -160,7 +157,10 @@ class ProximalNewton {
     wanted.insert(wanted.end(), newcomers.begin(), newcomers.end());
     std::sort(wanted.begin(), wanted.end());
     // Keeping a set that already holds all that is wanted spares the copying of columns.
-    if (wanted.size() * 2 + kLeastNewcomers >= working_.size() &&
+    // A much smaller set is worth the copy when its Hessian is computed anew anyway.
+    const std::size_t roomy =
+        loss_->quadratic() ? 2 * wanted.size() + kLeastNewcomers : wanted.size() + wanted.size() / 8;
+    if ((roomy >= working_.size() || coefficients_.size() <= kSmallProblem) &&
         std::includes(working_.begin(), working_.end(), wanted.begin(), wanted.end()))
       return;
     working_ = std::move(wanted);
@@ -198,8 +198,7 @@ class ProximalNewton {
       const double radius = *objective_.l1_radius;
       double steepest = 0;
       for (const double g : gradient) steepest = std::max(steepest, std::abs(g));
-      const double least =
-          std::max({objective_.l1, 1e-3 * settings_.tolerance / radius, 1e-16 * first_steepest_});
+      const double least = std::max({objective_.l1, 1e-3 * settings_.tolerance / radius, 1e-12 * steepest});
       // At the optimum the multiplier is the steepest gradient.
       model.minimise_on_ball(radius, least, all_zero() ? 0.5 * steepest : steepest, 1e-14 * steepest);
     } else {
@@ -253,7 +252,6 @@ class ProximalNewton {
   std::vector<double> margins_, direction_;
   Slopes now_, trial_;
   double penalty_ = 0;
-  double first_steepest_ = 0;  // largest gradient entry at zero: the scale of its rounding errors
   bool stalled_ = false;
   std::vector<std::size_t> working_;  // ascending
   WorkingColumns columns_;

@@ -32,11 +32,16 @@ void WorkingColumns::assign(const linalg::Matrix& features, std::vector<Coordina
   }
   for (const Index i : rows_) ++row_starts_[static_cast<std::size_t>(i) + 1];
   for (std::size_t i = 0; i < samples_; ++i) row_starts_[i + 1] += row_starts_[i];
-  entries_.resize(rows_.size());
+  const bool ones = std::all_of(values_.begin(), values_.end(), [](double value) { return value == 1.0; });
+  slots_.resize(rows_.size());
+  row_values_.resize(ones ? 0 : rows_.size());
   std::vector<std::size_t> next(row_starts_.begin(), row_starts_.end() - 1);
   for (std::size_t slot = 0; slot < size(); ++slot)
-    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k)
-      entries_[next[static_cast<std::size_t>(rows_[k])]++] = {static_cast<Index>(slot), values_[k]};
+    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k) {
+      const std::size_t to = next[static_cast<std::size_t>(rows_[k])]++;
+      slots_[to] = static_cast<std::uint32_t>(slot);
+      if (!ones) row_values_[to] = values_[k];
+    }
 }
 
 void WorkingColumns::multiply(std::span<const double> weights, std::span<double> margins) const {
@@ -44,10 +49,10 @@ void WorkingColumns::multiply(std::span<const double> weights, std::span<double>
   std::fill(margins.begin(), margins.end(), 0.0);
   parallel_chunks(samples_, kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
-      for (const Entry& entry : row(static_cast<Index>(i))) {
-        const auto slot = static_cast<std::size_t>(entry.slot);
+      for (std::size_t k = row_starts_[i]; k < row_starts_[i + 1]; ++k) {
+        const std::size_t slot = slots_[k];
         margins[static_cast<std::size_t>(coordinates_[slot].class_number) * samples_ + i] +=
-            entry.value * weights[slot];
+            (row_values_.empty() ? 1.0 : row_values_[k]) * weights[slot];
       }
   });
 }

@@ -29,18 +29,17 @@ class WorkingColumns {
   // margins[class * n + i] = sum over the slots of that class of x_ij * weights[slot].
   void multiply(std::span<const double> weights, std::span<double> margins) const;
 
-  struct Entry {
-    linalg::Index slot;
-    double value;
-  };
   // f(row, value) over the entries of a slot's column.
   template <class F>
   void for_each_in_slot(std::size_t slot, F&& f) const {
     for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k) f(rows_[k], values_[k]);
   }
-  [[nodiscard]] std::span<const Entry> row(linalg::Index i) const {
-    const auto at = static_cast<std::size_t>(i);
-    return {entries_.data() + row_starts_[at], row_starts_[at + 1] - row_starts_[at]};
+  // The entries of row i: [row_start(i), row_start(i + 1)) of slots() and row_values(), slots ascending.
+  [[nodiscard]] std::size_t row_start(std::size_t i) const { return row_starts_[i]; }
+  [[nodiscard]] const std::uint32_t* slots() const { return slots_.data(); }
+  // Null when every entry is 1.
+  [[nodiscard]] const double* row_values() const {
+    return row_values_.empty() ? nullptr : row_values_.data();
   }
 
  private:
@@ -50,7 +49,8 @@ class WorkingColumns {
   std::vector<linalg::Index> rows_;
   std::vector<double> values_;
   std::vector<std::size_t> row_starts_;
-  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> slots_;
+  std::vector<double> row_values_;
 };
 
 }  // namespace parley::algorithms

@@ -73,13 +73,18 @@ class ScalarMeanLoss final : public MeanLoss {
     parallel_chunks(size, slots_per_chunk(columns), [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         double* const into = hessian.data() + a * size;
+        const std::uint32_t* const slots = columns.slots();
+        const double* const values = columns.row_values();
         columns.for_each_in_slot(a, [&](Index i, double value) {
           const double weighted = value * slopes.curvature[static_cast<std::size_t>(i)];
-          if (weighted == 0.0) return;
-          for (const auto& entry : columns.row(i)) {
-            if (static_cast<std::size_t>(entry.slot) > a) break;
-            into[entry.slot] += weighted * entry.value;
+          // Rows list their slots in ascending order: slot a itself ends the lower triangle.
+          std::size_t k = columns.row_start(static_cast<std::size_t>(i));
+          if (values != nullptr) {
+            for (; slots[k] != a; ++k) into[slots[k]] += weighted * values[k];
+          } else {
+            for (; slots[k] != a; ++k) into[slots[k]] += weighted;
           }
+          into[a] += weighted * value;
         });
       }
     });
@@ -175,11 +180,12 @@ class SoftmaxMeanLoss final : public MeanLoss {
         columns.for_each_in_slot(a, [&](Index row, double value) {
           const auto i = static_cast<std::size_t>(row);
           const double weighted = share_ * value * p[at(k, i)];
-          for (const auto& entry : columns.row(row)) {
-            const auto b = static_cast<std::size_t>(entry.slot);
+          for (std::size_t e = columns.row_start(i); e < columns.row_start(i + 1); ++e) {
+            const std::size_t b = columns.slots()[e];
             if (b > a) break;
             const auto l = static_cast<std::size_t>(coordinates[b].class_number);
-            into[b] += weighted * entry.value * (k == l ? rest[at(k, i)] : -p[at(l, i)]);
+            const double other = columns.row_values() != nullptr ? columns.row_values()[e] : 1.0;
+            into[b] += weighted * other * (k == l ? rest[at(k, i)] : -p[at(l, i)]);
           }
         });
       }

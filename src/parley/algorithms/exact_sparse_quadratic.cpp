@@ -216,8 +216,13 @@ double QuadraticModel::minimise_on_ball(double radius, double least_lambda, doub
   double lambda = std::max(first_lambda, least_lambda);
   double last_width = high;
   for (int round = 0; round < 100; ++round) {
-    minimise(lambda, tolerance);
-    const double excess = norm() - radius;
+    // Rough solutions will do on the way down to the right multiplier.
+    minimise(lambda, std::max(tolerance, 1e-3 * lambda));
+    double excess = norm() - radius;
+    if (excess > -0.2 * radius || lambda == least_lambda) {
+      minimise(lambda, tolerance);
+      excess = norm() - radius;
+    }
     if (std::abs(excess) <= 1e-14 * radius || (excess < 0 && lambda == least_lambda)) break;
     (excess > 0 ? low : high) = lambda;
     if (std::isfinite(high) && high - low <= 4e-16 * high) break;
