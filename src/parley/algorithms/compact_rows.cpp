@@ -1,8 +1,7 @@
 #include "parley/algorithms/compact_rows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <type_traits>
 
 #include "parley/algorithms/lanes.h"
 #include "parley/core/threads.h"
@@ -11,93 +10,179 @@ namespace parley::algorithms {
 
 namespace {
 
-using linalg::ColumnView;
 using linalg::Index;
 using linalg::Storage;
 
-// Entries of a 0/1 matrix: every one is 1.
-struct Ones {
-  constexpr double operator[](std::size_t) const { return 1.0; }
-};
-struct SingleOnes {
-  constexpr float operator[](std::size_t) const { return 1.0F; }
-};
+constexpr std::size_t kRowsAtOnce = 512;
 
-// f(row, value) over the entries of a column that are not zero, without its scale.
-template <class F>
-void for_each_stored(const ColumnView& column, const F& f) {
-  const auto visit = [&](auto values) {
-    for (std::size_t k = 0; k < column.count; ++k)
-      if (const double v = values[k]; v != 0)
-        f(column.rows != nullptr ? static_cast<std::size_t>(column.rows[k]) : k, v);
-  };
-  switch (column.storage) {
-    case Storage::kBinary:
-      return visit(Ones{});
-    case Storage::kInt8:
-      return visit(static_cast<const std::int8_t*>(column.values));
-    case Storage::kInt16:
-      return visit(static_cast<const std::int16_t*>(column.values));
-    case Storage::kFloat32:
-      return visit(static_cast<const float*>(column.values));
-    case Storage::kFloat64:
-      return visit(static_cast<const double*>(column.values));
-  }
+// The order of rows in a Matrix: entries of 0/1 columns, of other sparse columns, of dense columns.
+int kind(const linalg::StoredColumn& column) {
+  return column.dense ? 2 : column.storage == Storage::kBinary ? 0 : 1;
 }
+
+// A dense column of bytes that holds 0 and 1 only.
+bool is_zero_or_one(const linalg::DenseColumn& column, std::size_t rows) {
+  if (column.storage != Storage::kInt8) return false;
+  const auto* values = static_cast<const std::int8_t*>(column.values);
+  std::uint8_t seen = 0;
+  for (std::size_t i = 0; i < rows; ++i) seen |= static_cast<std::uint8_t>(values[i]);
+  return seen <= 1;
+}
+
+struct Nothing {};
+
+// Where entries go: columns as Column; values as float and double unless the pointer's type is Nothing.
+template <class Column, class Single, class Double>
+struct EntryWriter {
+  Column* columns;
+  Single single;
+  Double exact;
+
+  void put(std::size_t k, std::size_t column, double value) const {
+    columns[k] = static_cast<Column>(column);
+    if constexpr (!std::is_same_v<Single, Nothing>) single[k] = static_cast<float>(value);
+    if constexpr (!std::is_same_v<Double, Nothing>) exact[k] = value;
+  }
+};
 
 }  // namespace
 
-CompactRows::CompactRows(const linalg::Matrix& matrix, bool constant_column)
-    : rows_(static_cast<std::size_t>(matrix.rows())) {
-  const auto all = static_cast<std::size_t>(matrix.cols());
-  std::vector<std::size_t> column_count(all);
-  std::vector<std::size_t> row_count(rows_, constant_column ? 1 : 0);
-  bool ones = true;
-  bool narrow = true;
-  for (std::size_t j = 0; j < all; ++j) {
-    const ColumnView column = matrix.column(static_cast<Index>(j));
-    for_each_stored(column, [&](std::size_t i, double v) {
-      const double value = column.scale * v;
-      ++column_count[j];
-      ++row_count[i];
-      ones = ones && value == 1.0;
-      narrow = narrow && static_cast<double>(static_cast<float>(value)) == value;
+CompactRows::CompactRows(const linalg::Matrix& matrix, const Use& use)
+    : matrix_(matrix), constant_column_(use.constant_column), rows_(static_cast<std::size_t>(matrix.rows())) {
+  number_columns();
+  count_entries();
+  const linalg::RowForm& form = matrix.row_form();
+  const bool plain = matrix.column_scale().empty();
+  const bool ones = plain && form.values_at[rows_] == 0 &&
+                    std::all_of(form.dense.begin(), form.dense.end(), [&](const linalg::DenseColumn& column) {
+                      return is_zero_or_one(column, rows_);
+                    });
+  const std::span<const linalg::StoredColumn> stored = matrix.stored_columns();
+  const bool narrow =
+      plain && std::none_of(stored.begin(), stored.end(), [](const linalg::StoredColumn& column) {
+        return column.count > 0 && column.storage == Storage::kFloat64;
+      });
+  const bool squares = columns_ <= kMostAscending || rows_ <= kMostAscending;
+  const bool exact = !ones && !narrow && (squares || use.several_right_hand_sides);
+  if (columns_ <= 65536)
+    short_columns_.allocate(nonzeros());
+  else
+    long_columns_.allocate(nonzeros());
+  if (!ones) single_.allocate(nonzeros());
+  if (exact) double_.allocate(nonzeros());
+  const auto write = [&](auto* columns) {
+    using Column = std::remove_pointer_t<decltype(columns)>;
+    if (exact)
+      return write_entries(EntryWriter<Column, float*, double*>{columns, single_.at.get(), double_.at.get()});
+    if (!ones) return write_entries(EntryWriter<Column, float*, Nothing>{columns, single_.at.get(), {}});
+    return write_entries(EntryWriter<Column, Nothing, Nothing>{columns, {}, {}});
+  };
+  if (long_columns_)
+    write(long_columns_.at.get());
+  else
+    write(short_columns_.at.get());
+  cut_into_parts();
+  if (columns_ >= 8 && ascending_ && nonzeros() * 2 > rows_ * columns_) {
+    dense_.assign(rows_ * columns_, 0.0);
+    parallel_chunks(rows_, kRowsAtOnce, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        for_each_in_row(i, [&](std::size_t column, double value) { dense_[i * columns_ + column] = value; });
     });
   }
-  for (std::size_t j = 0; j < all; ++j)
-    if (column_count[j] > 0) originals_.push_back(static_cast<Index>(j));
-  std::stable_sort(originals_.begin(), originals_.end(), [&](Index a, Index b) {
-    return column_count[static_cast<std::size_t>(a)] > column_count[static_cast<std::size_t>(b)];
-  });
-  if (constant_column) originals_.push_back(-1);
-  columns_ = originals_.size();
-  offsets_.assign(rows_ + 1, 0);
-  for (std::size_t i = 0; i < rows_; ++i) {
-    offsets_[i + 1] = offsets_[i] + row_count[i];
-    pair_count_ += static_cast<double>(row_count[i]) * static_cast<double>(row_count[i]);
+}
+
+// Few columns: in the order of a row, so that entries ascend. Many: by falling number of entries.
+void CompactRows::number_columns() {
+  const std::span<const linalg::StoredColumn> stored = matrix_.stored_columns();
+  std::size_t used = 0;
+  std::uint32_t most = 0;
+  for (const linalg::StoredColumn& column : stored) {
+    used += column.count > 0 ? 1 : 0;
+    most = std::max(most, column.count);
   }
-  const bool short_numbers = columns_ <= 65536;
-  if (short_numbers) short_columns_.resize(nonzeros());
-  if (!short_numbers) long_columns_.resize(nonzeros());
-  if (!ones) single_.resize(nonzeros());
-  if (!ones && !narrow) double_.resize(nonzeros());
-  std::vector<std::size_t> next(offsets_.begin(), offsets_.end() - 1);
-  const auto put = [&](std::size_t i, std::size_t column, double value) {
-    const std::size_t k = next[i]++;
-    if (short_numbers) short_columns_[k] = static_cast<std::uint16_t>(column);
-    if (!short_numbers) long_columns_[k] = static_cast<std::uint32_t>(column);
-    if (!ones) single_[k] = static_cast<float>(value);
-    if (!ones && !narrow) double_[k] = value;
+  ascending_ = used <= kMostAscending;
+  const auto group = [&](const linalg::StoredColumn& column) {
+    return ascending_ ? static_cast<std::size_t>(kind(column))
+                      : static_cast<std::size_t>(most - column.count);
   };
-  for (std::size_t c = 0; c < columns_; ++c) {
-    if (originals_[c] < 0) {
-      for (std::size_t i = 0; i < rows_; ++i) put(i, c, 1.0);
-      continue;
-    }
-    const ColumnView column = matrix.column(originals_[c]);
-    for_each_stored(column, [&](std::size_t i, double v) { put(i, c, column.scale * v); });
+  std::vector<std::size_t> next((ascending_ ? 3 : most + 1) + 1);
+  for (const linalg::StoredColumn& column : stored)
+    if (column.count > 0) ++next[group(column) + 1];
+  for (std::size_t g = 1; g < next.size(); ++g) next[g] += next[g - 1];
+  originals_.resize(used);
+  number_.resize(stored.size());
+  for (std::size_t j = 0; j < stored.size(); ++j) {
+    if (stored[j].count == 0) continue;
+    const std::size_t c = next[group(stored[j])]++;
+    originals_[c] = static_cast<Index>(j);
+    number_[j] = static_cast<std::uint32_t>(c);
   }
-  // Enough parts to keep threads busy, few enough that adding their vectors is cheap beside the entries.
+  if (constant_column_) originals_.push_back(-1);
+  columns_ = originals_.size();
+}
+
+void CompactRows::count_entries() {
+  const linalg::RowForm& form = matrix_.row_form();
+  offsets_.resize(rows_ + 1);
+  parallel_chunks(rows_, kRowsAtOnce, [&](std::size_t begin, std::size_t end) {
+    std::uint32_t counts[kRowsAtOnce] = {};
+    for (const linalg::DenseColumn& column : form.dense)
+      linalg::with_values(column.storage, column.values, [&](const auto* values) {
+        for (std::size_t i = begin; i < end; ++i) counts[i - begin] += values[i] != 0 ? 1 : 0;
+      });
+    for (std::size_t i = begin; i < end; ++i)
+      offsets_[i + 1] = counts[i - begin] + (form.ones_at[i + 1] - form.ones_at[i]) +
+                        (form.values_at[i + 1] - form.values_at[i]) + (constant_column_ ? 1 : 0);
+  });
+  for (std::size_t i = 0; i < rows_; ++i) {
+    pair_count_ += static_cast<double>(offsets_[i + 1]) * static_cast<double>(offsets_[i + 1]);
+    offsets_[i + 1] += offsets_[i];
+  }
+}
+
+template <class Writer>
+void CompactRows::write_entries(const Writer& writer) {
+  const linalg::RowForm& form = matrix_.row_form();
+  const std::span<const double> scale = matrix_.column_scale();
+  const std::uint32_t* number = number_.data();
+  const auto scale_of = [&](Index j) { return scale.empty() ? 1.0 : scale[static_cast<std::size_t>(j)]; };
+  parallel_chunks(rows_, kRowsAtOnce, [&](std::size_t begin, std::size_t end) {
+    std::size_t next[kRowsAtOnce];
+    for (std::size_t i = begin; i < end; ++i) {
+      std::size_t k = offsets_[i];
+      for (std::size_t e = form.ones_at[i]; e < form.ones_at[i + 1]; ++e)
+        writer.put(k++, number[form.ones[e]], scale_of(form.ones[e]));
+      next[i - begin] = k;
+    }
+    if (form.values_at[begin] != form.values_at[end])
+      linalg::with_values(form.storage, form.values, [&](const auto* values) {
+        for (std::size_t i = begin; i < end; ++i) {
+          std::size_t k = next[i - begin];
+          if (scale.empty())
+            for (std::size_t e = form.values_at[i]; e < form.values_at[i + 1]; ++e)
+              writer.put(k++, number[form.columns[e]], static_cast<double>(values[e]));
+          else
+            for (std::size_t e = form.values_at[i]; e < form.values_at[i + 1]; ++e)
+              writer.put(k++, number[form.columns[e]],
+                         scale_of(form.columns[e]) * static_cast<double>(values[e]));
+          next[i - begin] = k;
+        }
+      });
+    for (const linalg::DenseColumn& column : form.dense_by_number) {
+      const double factor = scale_of(column.column);
+      const std::size_t c = number[column.column];
+      linalg::with_values(column.storage, column.values, [&](const auto* values) {
+        for (std::size_t i = begin; i < end; ++i)
+          if (values[i] != 0) writer.put(next[i - begin]++, c, factor * static_cast<double>(values[i]));
+      });
+    }
+    if (constant_column_)
+      for (std::size_t i = begin; i < end; ++i) writer.put(next[i - begin], columns_ - 1, 1.0);
+  });
+}
+
+// Enough parts to keep threads busy, few enough that adding their vectors is cheap beside the entries.
+void CompactRows::cut_into_parts() {
   const std::size_t parts =
       nonzeros() < 20000
           ? 1
@@ -109,29 +194,6 @@ CompactRows::CompactRows(const linalg::Matrix& matrix, bool constant_column)
   }
   chunks_.push_back(rows_);
   chunks_.erase(std::unique(chunks_.begin(), chunks_.end()), chunks_.end());
-  if (columns_ >= 8 && nonzeros() * 2 > rows_ * columns_) {
-    dense_.assign(rows_ * columns_, 0.0);
-    for (std::size_t i = 0; i < rows_; ++i)
-      for_each_in_row(i, [&](std::size_t column, double value) { dense_[i * columns_ + column] = value; });
-  }
-}
-
-template <class F>
-void CompactRows::with_types(const F& f) const {
-  const auto with_values = [&](auto columns) {
-    if (!double_.empty()) return f(columns, double_.data());
-    if (!single_.empty()) return f(columns, single_.data());
-    return f(columns, Ones{});
-  };
-  return short_columns_.empty() ? with_values(long_columns_.data()) : with_values(short_columns_.data());
-}
-
-template <class F>
-void CompactRows::with_single_types(const F& f) const {
-  const auto with_values = [&](auto columns) {
-    return single_.empty() ? f(columns, SingleOnes{}) : f(columns, single_.data());
-  };
-  return short_columns_.empty() ? with_values(long_columns_.data()) : with_values(short_columns_.data());
 }
 
 // out = sum over parts of what body(part begin, part end, accumulator) added to its own accumulator.
@@ -150,82 +212,47 @@ void CompactRows::scatter(std::span<double> out, std::size_t width, const Body& 
   });
 }
 
-namespace {
-
-// Four sums, so that one addition need not wait for the one before.
-template <class Number, class Columns, class Values>
-PARLEY_INLINE Number dot(const Columns* columns, const Values& values, std::size_t begin, std::size_t end,
-                         const Number* w) {
-  Number s[4] = {};
-  std::size_t k = begin;
-  for (; k + 4 <= end; k += 4)
-    for (std::size_t l = 0; l < 4; ++l) s[l] += static_cast<Number>(values[k + l]) * w[columns[k + l]];
-  for (; k < end; ++k) s[0] += static_cast<Number>(values[k]) * w[columns[k]];
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-template <class Number, class Columns, class Values>
-PARLEY_INLINE void axpy(const Columns* columns, const Values& values, std::size_t begin, std::size_t end,
-                        Number a, Number* out) {
-  for (std::size_t k = begin; k < end; ++k) out[columns[k]] += a * static_cast<Number>(values[k]);
-}
-
-}  // namespace
-
 void CompactRows::multiply(std::span<const double> w, std::span<double> out) const {
-  with_types([&](auto columns, auto values) {
-    parallel_chunks(chunks_.size() - 1, 1, [&](std::size_t p, std::size_t) {
-      for (std::size_t i = chunks_[p]; i < chunks_[p + 1]; ++i)
-        out[i] = dot(columns, values, offsets_[i], offsets_[i + 1], w.data());
-    });
-  });
+  std::vector<double> original(number_.size());
+  for (std::size_t c = 0; c < columns_; ++c)
+    if (originals_[c] >= 0) original[static_cast<std::size_t>(originals_[c])] = w[c];
+  matrix_.multiply(original, out);
+  if (constant_column_)
+    for (double& m : out) m += w.back();
 }
 
 void CompactRows::multiply_transposed(std::span<const double> r, std::span<double> out) const {
-  with_types([&](auto columns, auto values) {
-    scatter<double>(out, 1, [&](std::size_t begin, std::size_t end, double* sums) {
-      for (std::size_t i = begin; i < end; ++i)
-        if (r[i] != 0) axpy(columns, values, offsets_[i], offsets_[i + 1], r[i], sums);
+  std::vector<double> original(number_.size());
+  matrix_.multiply_transposed(r, original);
+  for (std::size_t c = 0; c < columns_; ++c)
+    if (originals_[c] >= 0) out[c] = original[static_cast<std::size_t>(originals_[c])];
+  if (constant_column_)
+    out.back() = parallel_sum(rows_, 4096, [&](std::size_t begin, std::size_t end) {
+      double sum = 0;
+      for (std::size_t i = begin; i < end; ++i) sum += r[i];
+      return sum;
     });
-  });
 }
 
 void CompactRows::curvature_product(std::span<const double> c, std::span<const double> v,
                                     std::span<double> out) const {
   const std::vector<float> direction(v.begin(), v.end());
-  with_single_types([&](auto columns, auto values) {
+  in_single_precision([&](const auto& typed) {
     scatter<float>(out, 1, [&](std::size_t begin, std::size_t end, float* sums) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (c[i] == 0) continue;
-        const float t =
-            dot(columns, values, offsets_[i], offsets_[i + 1], direction.data()) * static_cast<float>(c[i]);
-        axpy(columns, values, offsets_[i], offsets_[i + 1], t, sums);
-      }
-    });
-  });
-}
-
-void CompactRows::curvature_product_in_double(std::span<const double> c, std::span<const double> v,
-                                              std::span<double> out) const {
-  with_types([&](auto columns, auto values) {
-    scatter<double>(out, 1, [&](std::size_t begin, std::size_t end, double* sums) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (c[i] == 0) continue;
-        const double t = dot(columns, values, offsets_[i], offsets_[i + 1], v.data()) * c[i];
-        axpy(columns, values, offsets_[i], offsets_[i + 1], t, sums);
-      }
+      for (std::size_t i = begin; i < end; ++i)
+        if (c[i] != 0) typed.axpy(i, typed.dot(i, direction.data()) * static_cast<float>(c[i]), sums);
     });
   });
 }
 
 void CompactRows::curvature_diagonal(std::span<const double> c, std::span<double> out) const {
-  with_single_types([&](auto columns, auto values) {
+  in_single_precision([&](const auto& typed) {
     scatter<float>(out, 1, [&](std::size_t begin, std::size_t end, float* sums) {
       for (std::size_t i = begin; i < end; ++i) {
         const auto weight = static_cast<float>(c[i]);
         if (weight == 0) continue;
         for (std::size_t k = offsets_[i]; k < offsets_[i + 1]; ++k)
-          sums[columns[k]] += weight * values[k] * values[k];
+          sums[typed.columns[k]] += weight * typed.values[k] * typed.values[k];
       }
     });
   });
@@ -291,12 +318,12 @@ void CompactRows::gram(std::span<const double> c, std::span<double> out) const {
     const std::size_t begin = chunks_[p * all_parts / parts];
     const std::size_t end = chunks_[(p + 1) * all_parts / parts];
     if (!dense_.empty()) return dense_gram({dense_.data(), c.data(), d, begin, end}, square);
-    with_types([&](auto columns, auto values) {
+    exactly([&](const auto& typed) {
       for (std::size_t i = begin; i < end; ++i) {
         if (c[i] == 0) continue;
         for (std::size_t a = offsets_[i]; a < offsets_[i + 1]; ++a) {
-          const double scaled = c[i] * static_cast<double>(values[a]);
-          axpy(columns, values, offsets_[i], a + 1, scaled, square + columns[a] * d);
+          const double scaled = c[i] * static_cast<double>(typed.values[a]);
+          typed.axpy(i, a + 1, scaled, square + typed.columns[a] * d);
         }
       }
     });
@@ -306,29 +333,27 @@ void CompactRows::gram(std::span<const double> c, std::span<double> out) const {
 }
 
 void CompactRows::kernel(std::span<double> out) const {
-  with_types([&](auto columns, auto values) {
+  exactly([&](const auto& typed) {
     parallel_chunks(rows_, 16, [&](std::size_t begin, std::size_t end) {
       std::vector<double> spread(columns_);
       for (std::size_t i = begin; i < end; ++i) {
-        for (std::size_t k = offsets_[i]; k < offsets_[i + 1]; ++k)
-          spread[columns[k]] = static_cast<double>(values[k]);
-        for (std::size_t j = 0; j <= i; ++j)
-          out[i * rows_ + j] = dot(columns, values, offsets_[j], offsets_[j + 1], spread.data());
-        for (std::size_t k = offsets_[i]; k < offsets_[i + 1]; ++k) spread[columns[k]] = 0;
+        typed.axpy(i, 1.0, spread.data());
+        for (std::size_t j = 0; j <= i; ++j) out[i * rows_ + j] = typed.dot(j, spread.data());
+        for (std::size_t k = offsets_[i]; k < offsets_[i + 1]; ++k) spread[typed.columns[k]] = 0;
       }
     });
   });
 }
 
 void CompactRows::multiply(std::span<const double> w, std::span<double> out, std::size_t width) const {
-  with_types([&](auto columns, auto values) {
+  exactly([&](const auto& typed) {
     parallel_chunks(chunks_.size() - 1, 1, [&](std::size_t p, std::size_t) {
       for (std::size_t i = chunks_[p]; i < chunks_[p + 1]; ++i) {
         double* to = out.data() + i * width;
         std::fill(to, to + width, 0.0);
         for (std::size_t e = offsets_[i]; e < offsets_[i + 1]; ++e) {
-          const double* from = w.data() + columns[e] * width;
-          const auto value = static_cast<double>(values[e]);
+          const double* from = w.data() + typed.columns[e] * width;
+          const auto value = static_cast<double>(typed.values[e]);
           for (std::size_t k = 0; k < width; ++k) to[k] += value * from[k];
         }
       }
@@ -338,13 +363,13 @@ void CompactRows::multiply(std::span<const double> w, std::span<double> out, std
 
 void CompactRows::multiply_transposed(std::span<const double> r, std::span<double> out,
                                       std::size_t width) const {
-  with_types([&](auto columns, auto values) {
+  exactly([&](const auto& typed) {
     scatter<double>(out, width, [&](std::size_t begin, std::size_t end, double* sums) {
       for (std::size_t i = begin; i < end; ++i) {
         const double* from = r.data() + i * width;
         for (std::size_t e = offsets_[i]; e < offsets_[i + 1]; ++e) {
-          double* to = sums + columns[e] * width;
-          const auto value = static_cast<double>(values[e]);
+          double* to = sums + typed.columns[e] * width;
+          const auto value = static_cast<double>(typed.values[e]);
           for (std::size_t k = 0; k < width; ++k) to[k] += value * from[k];
         }
       }

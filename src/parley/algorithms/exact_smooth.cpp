@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "parley/algorithms/dual_descent.h"
 #include "parley/algorithms/newton.h"
 #include "parley/algorithms/newton_systems.h"
 #include "parley/algorithms/softmax_newton.h"
@@ -27,7 +28,8 @@ using glm::Task;
 
 class ScalarProblem : public NewtonProblem {
  public:
-  ScalarProblem(const Problem& problem, const CompactRows& rows, std::span<const double> penalties)
+  ScalarProblem(const Problem& problem, const CompactRows& rows, std::span<const double> penalties,
+                Solver solver)
       : task_(problem.objective.task),
         labels_(problem.labels),
         rows_(rows),
@@ -36,7 +38,7 @@ class ScalarProblem : public NewtonProblem {
         line_(rows.rows()),
         derivatives_(rows.rows()),
         curvatures_(rows.rows()),
-        solver_(fastest_solver({rows, penalties, task_ == Task::kLinear})) {}
+        solver_(make_solver(solver, {rows, penalties, task_ == Task::kLinear})) {}
 
   [[nodiscard]] std::span<const double> penalties() const override { return penalties_; }
 
@@ -151,6 +153,30 @@ Result<void> check_classes(const Problem& problem) {
                 "class, or use a penalised intercept or none"));
 }
 
+// Descent on the dual as far as it is quick: first to a useful model, which the observer may take, then to
+// where only the certificate is missing.
+std::vector<double> dual_start(NewtonProblem& problem, const CompactRows& rows,
+                               const DualObjective& objective, const Observer& observer) {
+  std::vector<double> best(rows.columns());
+  problem.set_weights(best);
+  double lowest = problem.look(0).loss;
+  DualDescent descent(rows, objective);
+  for (const double target : {1e-6, 3e-8, 1e-9, 1e-11}) {
+    const bool quick = descent.descend(target);
+    std::vector<double> weights = descent.weights();
+    double penalty = 0;
+    for (const double w : weights) penalty += objective.l2 / 2 * w * w;
+    problem.set_weights(weights);
+    const double value = problem.look(0).loss + penalty;
+    if (value < lowest) {
+      lowest = value;
+      best = std::move(weights);
+    }
+    if (!quick || (observer && !observer({0, lowest, NAN}))) break;
+  }
+  return best;
+}
+
 }  // namespace
 
 Result<Fit> exact_smooth(const Problem& problem, const ExactSettings& settings, const Observer& observer) {
@@ -158,17 +184,25 @@ Result<Fit> exact_smooth(const Problem& problem, const ExactSettings& settings, 
   const glm::Objective& objective = problem.objective;
   const auto classes = static_cast<std::size_t>(objective.classes);
   const bool with_intercept = objective.intercept != Intercept::kNone;
-  const CompactRows rows(problem.features, with_intercept);
+  const CompactRows rows(problem.features,
+                         {.constant_column = with_intercept, .several_right_hand_sides = classes > 1});
   std::vector<double> penalties(rows.columns() * classes, objective.l2);
   if (objective.intercept == Intercept::kFree)
     std::fill(penalties.end() - static_cast<std::ptrdiff_t>(classes), penalties.end(), 0.0);
 
   std::unique_ptr<NewtonProblem> smooth;
-  if (objective.task == Task::kSoftmax)
+  std::vector<double> start(penalties.size());
+  if (objective.task == Task::kSoftmax) {
     smooth = softmax_problem(problem, rows, penalties);
-  else
-    smooth = std::make_unique<ScalarProblem>(problem, rows, penalties);
-  PARLEY_TRY(Fit fit, newton(*smooth, settings, observer));
+  } else {
+    const Solver solver = fastest_solver({rows, penalties});
+    smooth = std::make_unique<ScalarProblem>(problem, rows, penalties, solver);
+    const bool has_dual =
+        objective.task != Task::kLinear && objective.l2 > 0 && objective.intercept != Intercept::kFree;
+    if (solver == Solver::kCg && has_dual)
+      start = dual_start(*smooth, rows, {objective.task, problem.labels, objective.l2}, observer);
+  }
+  PARLEY_TRY(Fit fit, newton(*smooth, std::move(start), settings, observer));
 
   // Back to the columns as the caller numbers them, class by class.
   const std::vector<double> found = std::move(fit.weights);

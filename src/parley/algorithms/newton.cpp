@@ -75,13 +75,13 @@ Error no_minimum() {
 
 }  // namespace
 
-Result<Fit> newton(NewtonProblem& problem, const ExactSettings& settings, const Observer& observer) {
+Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings,
+                   const Observer& observer) {
   const std::span<const double> penalties = problem.penalties();
   const std::size_t size = penalties.size();
   const double l2 = size == 0 ? 0 : *std::max_element(penalties.begin(), penalties.end());
   const bool all_penalised = size > 0 && *std::min_element(penalties.begin(), penalties.end()) > 0;
 
-  std::vector<double> weights(size);
   std::vector<double> gradient(size);
   std::vector<double> step(size);
   Fit best;

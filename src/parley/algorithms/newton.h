@@ -39,7 +39,8 @@ class NewtonProblem {
   [[nodiscard]] virtual double line_size() const = 0;  // largest |change of a margin| along the line
 };
 
-// The weights are left in Fit::weights as the problem numbers them.
-Result<Fit> newton(NewtonProblem& problem, const ExactSettings& settings, const Observer& observer);
+// Starts at `weights`, one per penalty; Fit::weights are numbered likewise.
+Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings,
+                   const Observer& observer);
 
 }  // namespace parley::algorithms

@@ -159,19 +159,19 @@ void conjugate_gradients(const Product& product, std::span<const double> diagona
   }
 }
 
-std::unique_ptr<NewtonSolver> gram_solver(const NewtonSystem& system) {
-  return std::make_unique<GramSolver>(system);
+std::unique_ptr<NewtonSolver> make_solver(Solver solver, const NewtonSystem& system) {
+  switch (solver) {
+    case Solver::kGram:
+      return std::make_unique<GramSolver>(system);
+    case Solver::kKernel:
+      return std::make_unique<KernelSolver>(system);
+    case Solver::kCg:
+      return std::make_unique<CgSolver>(system);
+  }
+  return nullptr;
 }
 
-std::unique_ptr<NewtonSolver> kernel_solver(const NewtonSystem& system) {
-  return std::make_unique<KernelSolver>(system);
-}
-
-std::unique_ptr<NewtonSolver> cg_solver(const NewtonSystem& system) {
-  return std::make_unique<CgSolver>(system);
-}
-
-std::unique_ptr<NewtonSolver> fastest_solver(const NewtonSystem& system) {
+Solver fastest_solver(const NewtonSystem& system) {
   const auto n = static_cast<double>(system.rows.rows());
   const auto d = static_cast<double>(system.rows.columns());
   const auto nonzeros = static_cast<double>(system.rows.nonzeros());
@@ -184,9 +184,9 @@ std::unique_ptr<NewtonSolver> fastest_solver(const NewtonSystem& system) {
   const bool alike = std::all_of(system.penalties.begin(), system.penalties.end(),
                                  [&](double l2) { return l2 > 0 && l2 == system.penalties.front(); });
   constexpr double kLargestSquare = 4000;  // columns or rows: 128 MB
-  if (d <= kLargestSquare && by_gram <= by_cg && (!alike || by_gram <= by_kernel)) return gram_solver(system);
-  if (alike && n <= kLargestSquare && by_kernel <= by_cg) return kernel_solver(system);
-  return cg_solver(system);
+  if (d <= kLargestSquare && by_gram <= by_cg && (!alike || by_gram <= by_kernel)) return Solver::kGram;
+  if (alike && n <= kLargestSquare && by_kernel <= by_cg) return Solver::kKernel;
+  return Solver::kCg;
 }
 
 }  // namespace parley::algorithms

@@ -34,11 +34,10 @@ using Product = std::function<void(std::span<const double>, std::span<double>)>;
 void conjugate_gradients(const Product& product, std::span<const double> diagonal,
                          std::span<const double> gradient, double forcing, std::span<double> step);
 
-std::unique_ptr<NewtonSolver> gram_solver(const NewtonSystem& system);
-std::unique_ptr<NewtonSolver> kernel_solver(const NewtonSystem& system);
-std::unique_ptr<NewtonSolver> cg_solver(const NewtonSystem& system);
+enum class Solver { kGram, kKernel, kCg };
 
 // The one that should be fastest, by a count of operations.
-std::unique_ptr<NewtonSolver> fastest_solver(const NewtonSystem& system);
+Solver fastest_solver(const NewtonSystem& system);
+std::unique_ptr<NewtonSolver> make_solver(Solver solver, const NewtonSystem& system);
 
 }  // namespace parley::algorithms

@@ -1,0 +1,170 @@
+"""`exact` with an l2 penalty beside LIBLINEAR and scikit-learn: time to 1e-6 relative suboptimality.
+
+    python3 -m venv build-bench/venv && build-bench/venv/bin/pip install liblinear-official scikit-learn
+    bench/run exact_smooth
+    build-bench/venv/bin/python bench/exact_smooth.py [--sets a9a,news20] [--tasks logistic,squared-hinge] [--pairs 5]
+
+Every peer first gets the loosest tolerance that reaches the goal. Then all run in turn, and each pair of
+neighbouring runs gives one ratio. Loading and converting the data are outside the clock on both sides; peers
+are measured in CPU seconds with one thread, `exact` in wall seconds with one thread and with two.
+"""
+import argparse
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+if importlib.util.find_spec("liblinear") is None:  # the peers live in their own environment
+    peers = ROOT / "build-bench/venv/bin/python"
+    if not peers.exists():
+        sys.exit("exact_smooth: needs build-bench/venv with liblinear-official and scikit-learn; see the top of this file")
+    os.execv(peers, [str(peers), *sys.argv])
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import numpy as np  # noqa: E402
+
+import exact_sets  # noqa: E402
+
+GOAL = 1e-6
+TOLERANCES = [10.0**-k for k in np.arange(0, 9, 0.5)]
+
+
+class Exact:
+    """The driver: a process that answers one line per question."""
+
+    def __init__(self, program, data_file):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"})
+        self.ask(f"load {data_file}")
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().split()
+
+    def solve(self, task, l2, stop, threads):
+        self.ask(f"threads {threads}")
+        cpu, wall, objective, gap, iterations = self.ask(f"solve {task} {l2!r} {stop!r}")
+        return {"cpu": float(cpu), "wall": float(wall), "objective": float(objective), "gap": float(gap),
+                "iterations": int(iterations)}
+
+
+def objective(task, x, y, w, l2):
+    margins = y * (x @ w)
+    losses = np.logaddexp(0, -margins) if task == "logistic" else np.maximum(0, 1 - margins) ** 2
+    return losses.mean() + l2 / 2 * w @ w
+
+
+def liblinear_peers(task, x, y):
+    from liblinear import liblinear, liblinearutil
+
+    prepared = liblinearutil.problem(y, x)
+    solvers = {"logistic": (0, 7), "squared-hinge": (2, 1)}[task]
+
+    def peer(solver):
+        def run(tolerance):
+            parameter = liblinear.parameter(f"-s {solver} -c 1 -e {tolerance:g} -q")
+            start = time.process_time()
+            model = liblinearutil.train(prepared, parameter)
+            seconds = time.process_time() - start
+            sign = 1 if model.get_labels()[0] == 1 else -1
+            return seconds, sign * np.ctypeslib.as_array(model.w, (x.shape[1],)).copy()
+
+        return run
+
+    return {f"LIBLINEAR -s {s}": peer(s) for s in solvers}
+
+
+def sklearn_peers(task, x, y):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    def peer(make, features):
+        def run(tolerance):
+            model = make(tolerance)
+            start = time.process_time()
+            model.fit(features, y)
+            return time.process_time() - start, model.coef_.ravel()
+
+        return run
+
+    common = {"C": 1.0, "fit_intercept": False, "max_iter": 2000}
+    if task == "squared-hinge":
+        return {"scikit-learn LinearSVC (primal)": peer(lambda t: LinearSVC(tol=t, dual=False, **common), x),
+                "scikit-learn LinearSVC (dual)": peer(lambda t: LinearSVC(tol=t, dual=True, **common), x)}
+    peers = {f"scikit-learn {s}": peer(lambda t, s=s: LogisticRegression(solver=s, tol=t, **common), x)
+             for s in ("lbfgs", "newton-cg")}
+    if x.shape[1] <= 1000:
+        dense = x.toarray()
+        peers["scikit-learn newton-cholesky"] = peer(
+            lambda t: LogisticRegression(solver="newton-cholesky", tol=t, **common), dense)
+    return peers
+
+
+def calibrate(run, reached):
+    """The loosest tolerance that reaches the goal, or None."""
+    for tolerance in TOLERANCES:
+        seconds, w = run(tolerance)
+        if reached(w):
+            return tolerance
+        if seconds > 20:
+            return None
+    return None
+
+
+def compare(name, task, arguments):
+    x, y, data_file = exact_sets.load(name, arguments.shared, arguments.cache)
+    l2 = 1.0 / x.shape[0]
+    ours = Exact(arguments.program, data_file)
+    optimum = ours.solve(task, l2, -1.0, 2)
+    goal = optimum["objective"] * (1 + GOAL)
+    found = {}
+    peers = {**liblinear_peers(task, x, y), **sklearn_peers(task, x, y)}
+    for peer, run in peers.items():
+        found[peer] = calibrate(run, lambda w: objective(task, x, y, w, l2) <= goal)
+    usable = {peer: run for peer, run in peers.items() if found[peer] is not None}
+    times = {peer: [] for peer in (*usable, "one", "two")}
+    for _ in range(arguments.pairs):
+        for peer, run in usable.items():
+            times[peer].append(run(found[peer])[0])
+        for label, threads in (("one", 1), ("two", 2)):
+            result = ours.solve(task, l2, goal, threads)
+            assert result["objective"] <= goal
+            times[label].append(result["wall"])
+    best = min(usable, key=lambda peer: statistics.median(times[peer]))
+    ratio = {label: statistics.median(p / o for p, o in zip(times[best], times[label])) for label in ("one", "two")}
+    print(f"| {name} | {task} | " + ", ".join(
+        f"{peer} {statistics.median(times[peer]) * 1e3:.1f}" + (" (best)" if peer == best else "") for peer in usable) +
+        f" | {statistics.median(times['one']) * 1e3:.1f} | {statistics.median(times['two']) * 1e3:.1f} | "
+        f"{ratio['one']:.2f} | {ratio['two']:.2f} | {optimum['gap']:.1e} |", flush=True)
+    for peer in peers:
+        if found[peer] is None:
+            print(f"  {peer}: did not reach {GOAL:g}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sets", default="a9a,news20,gisette-standin,rcv1-shape")
+    parser.add_argument("--tasks", default="logistic,squared-hinge")
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--program", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/exact_bench"))
+    parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", str(ROOT / "../shared")))
+    parser.add_argument("--cache", default=str(ROOT / "build-bench/data"))
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    print("| set | task | peers, CPU ms | exact, 1 thread, ms | 2 threads | best peer / exact, 1 thread | 2 threads | gap at the end |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in arguments.sets.split(","):
+        for task in arguments.tasks.split(","):
+            compare(name, task, arguments)
+
+
+if __name__ == "__main__":
+    main()
