@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
+#include "parley/linalg/builder.h"
 
 namespace parley::data {
 
@@ -59,9 +61,10 @@ MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& ta
 
 class Assembly {
  public:
-  Assembly(std::vector<CsvChunk> chunks, CsvPlan plan, CsvLayout layout, const std::string& file_name, const LoadOptions& options)
+  Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout, const std::string& file_name, const LoadOptions& options)
       : chunks_(std::move(chunks)), file_name_(file_name), options_(options) {
     table_.plan = std::move(plan);
+    table_.counts = std::move(counts);
     table_.layout = std::move(layout);
     table_.data.notes = table_.plan.notes;
   }
@@ -88,48 +91,42 @@ class Assembly {
 
  private:
   void count() {
-    table_.counts.resize(table_.plan.columns.size());
     for (const auto& chunk : chunks_) {
       rows_ += chunk.rows;
       table_.data.dropped += chunk.dropped;
-      for (std::size_t j = 0; j < chunk.counts.size(); ++j) {
-        CellCounts& sum = table_.counts[j];
-        const CellCounts& part = chunk.counts[j];
-        sum.missing += part.missing;
-        sum.clipped += part.clipped;
-        sum.unknown += part.unknown;
-        sum.smallest = std::min(sum.smallest, part.smallest);
-        sum.largest = std::max(sum.largest, part.largest);
-        sum.whole = sum.whole && part.whole;
-        table_.data.clipped += part.clipped;
-      }
     }
+    for (const CellCounts& counts : table_.counts) table_.data.clipped += counts.clipped;
   }
 
   Result<void> build_features() {
     linalg::ColumnsBuilder builder(static_cast<Index>(rows_));
-    std::vector<std::size_t> by_schema(table_.plan.columns.size());
-    for (std::size_t j = 0; j < by_schema.size(); ++j) by_schema[j] = j;
-    std::sort(by_schema.begin(), by_schema.end(), [&](std::size_t a, std::size_t b) {
-      return table_.plan.columns[a].schema < table_.plan.columns[b].schema;
-    });
-    for (const std::size_t j : by_schema) {
+    for (const std::size_t j : table_.plan.by_schema()) {
       const CsvColumn& column = table_.plan.columns[j];
-      if (column.kind == CellKind::kNumber || column.kind == CellKind::kInteger || column.kind == CellKind::kBoolean) {
-        std::vector<linalg::ColumnBlock> stretches;
-        for (auto& chunk : chunks_) stretches.push_back(std::move(chunk.numbers[column.slot]));
-        builder.append(std::move(stretches));
-        names_.push_back(column.name);
-        bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0 : std::max(std::abs(column.lower), std::abs(column.upper)));
-      } else if (column.kind == CellKind::kCategory) {
+      if (!column.is_feature()) continue;
+      gather(column.slot);
+      if (column.kind == CellKind::kCategory) {
         PARLEY_CHECK(build_category(j, builder));
+        continue;
       }
+      builder.append_dense(gathered_);
+      names_.push_back(column.name);
+      bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0 : std::max(std::abs(column.lower), std::abs(column.upper)));
     }
+    gathered_ = {};
     if (names_.empty() && !table_.plan.lenient) return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
     table_.data.features = std::move(builder).build();
     table_.data.columns = ColumnNames(std::move(names_));
     if (std::any_of(bounds_.begin(), bounds_.end(), [](double b) { return b != kUnbounded; })) table_.data.bounds = std::move(bounds_);
     return {};
+  }
+
+  void gather(std::size_t slot) {
+    gathered_.resize(rows_);
+    double* out = gathered_.data();
+    for (auto& chunk : chunks_) {
+      chunk.features.take(slot, out);
+      out += chunk.rows;
+    }
   }
 
   Result<void> build_category(std::size_t j, linalg::ColumnsBuilder& builder) {
@@ -138,10 +135,10 @@ class Assembly {
     std::vector<std::vector<Index>> code_of;
     if (column.open_levels) {
       MergedLevels merged = merge_levels(
-          chunks_, [&](const CsvChunk& chunk) -> const LevelTable& { return chunk.found[column.slot]; },
+          chunks_, [&](const CsvChunk& chunk) -> const LevelTable& { return chunk.found[column.category]; },
           [](const std::string& level) { return level; });
       const bool overflowed = merged.names.size() > kMostFoundLevels ||
-                              std::any_of(chunks_.begin(), chunks_.end(), [&](const CsvChunk& c) { return c.overflowed[column.slot]; });
+                              std::any_of(chunks_.begin(), chunks_.end(), [&](const CsvChunk& c) { return c.overflowed[column.category]; });
       if (overflowed) {
         if (!table_.plan.lenient)
           return fail(bad_input({file_name_, 0, column.name},
@@ -161,15 +158,15 @@ class Assembly {
     const bool missing_level = column.missing == Missing::kLevel && (table_.counts[j].missing > 0 || !column.open_levels);
     std::vector<Index> codes;
     codes.reserve(rows_);
-    for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      for (const Index code : chunks_[c].codes[column.slot]) {
+    const double* next = gathered_.data();
+    for (std::size_t c = 0; c < chunks_.size(); ++c)
+      for (std::size_t i = 0; i < chunks_[c].rows; ++i) {
+        const auto code = static_cast<Index>(*next++);
         if (code == kMissingLevel)
           codes.push_back(listed);
         else
           codes.push_back(code < 0 || code_of.empty() ? code : code_of[c][static_cast<std::size_t>(code)]);
       }
-      chunks_[c].codes[column.slot] = {};
-    }
     builder.append_categories(codes, listed + (missing_level ? 1 : 0));
     for (const auto& level : levels) names_.push_back(column.name + "=" + level);
     if (missing_level) names_.push_back(column.name + "=(missing)");
@@ -250,8 +247,7 @@ class Assembly {
       const CellCounts& counts = table_.counts[j];
       if (counts.unknown > 0)
         notes.push_back(fmt::format("column '{}': {} cells with unlisted levels count as no level", column.name, counted(counts.unknown)));
-      const bool number = column.kind == CellKind::kNumber || column.kind == CellKind::kInteger || column.kind == CellKind::kBoolean;
-      if (number && counts.smallest == counts.largest && counts.missing == 0 && rows_ > 1) constant.push_back(printable(column.name, 40));
+      if (column.is_number() && counts.smallest == counts.largest && counts.missing == 0 && rows_ > 1) constant.push_back(printable(column.name, 40));
       if (column.kind == CellKind::kCategory && column.open_levels && table_.levels[j].size() == 1 && counts.missing == 0 && rows_ > 1)
         constant.push_back(printable(column.name, 40));
     }
@@ -270,6 +266,7 @@ class Assembly {
   std::size_t rows_ = 0;
   std::vector<std::string> names_;
   std::vector<double> bounds_;
+  std::vector<double> gathered_;  // one column
 };
 
 }  // namespace
@@ -282,12 +279,20 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
   PARLEY_TRY(CsvPlan plan, plan_columns(layout, options, file_name, lenient));
   plan.notes.insert(plan.notes.begin(), layout.notes.begin(), layout.notes.end());
   reader.skip(layout.data_begin);
+  // Counts do not depend on the order of chunks, so there is one for the file and not one a chunk.
+  std::vector<CellCounts> counts(plan.columns.size());
+  std::mutex counting;
   PARLEY_TRY(auto chunks,
              parse_chunks<CsvChunk>(
                  reader, {file_name, layout.data_line},
                  [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
-                 [&](std::string_view text, CsvChunk& out) { parse_csv_chunk(text, layout, plan, out); }));
-  return Assembly(std::move(chunks), std::move(plan), std::move(layout), file_name, options).run();
+                 [&](std::string_view text, CsvChunk& out) {
+                   parse_csv_chunk(text, layout, plan, out);
+                   const std::lock_guard guard(counting);
+                   for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
+                   out.counts = {};
+                 }));
+  return Assembly(std::move(chunks), std::move(counts), std::move(plan), std::move(layout), file_name, options).run();
 }
 
 Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "parley/core/text.h"
@@ -216,6 +217,13 @@ linalg::Index LevelTable::add(std::string_view level) {
   return at->second;
 }
 
+std::vector<std::size_t> CsvPlan::by_schema() const {
+  std::vector<std::size_t> order(columns.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return columns[a].schema < columns[b].schema; });
+  return order;
+}
+
 int boolean_word(std::string_view text) {
   constexpr std::array<std::string_view, 5> kFalse = {"0", "false", "no", "f", "n"};
   constexpr std::array<std::string_view, 5> kTrue = {"1", "true", "yes", "t", "y"};
@@ -262,18 +270,13 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     column.schema = position;
     if (declared.type == ColumnType::kLabel && !label) column.kind = CellKind::kSkip;
     if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId) column.missing = Missing::kZero;
-    switch (column.kind) {
-      case CellKind::kNumber:
-      case CellKind::kInteger:
-      case CellKind::kBoolean: column.slot = plan.numbers++; break;
-      case CellKind::kCategory: column.slot = plan.codes++; break;
-      case CellKind::kRealLabel:
-      case CellKind::kClassLabel: plan.has_label = true; break;
-      case CellKind::kId: plan.has_id = true; break;
-      case CellKind::kSkip: break;
-    }
+    plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
+    plan.has_id = plan.has_id || column.kind == CellKind::kId;
+    if (column.kind == CellKind::kCategory) column.category = plan.categories++;
     plan.columns.push_back(std::move(column));
   }
+  for (const std::size_t j : plan.by_schema())
+    if (plan.columns[j].is_feature()) plan.columns[j].slot = plan.slots++;
   return plan;
 }
 

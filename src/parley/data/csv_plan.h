@@ -52,7 +52,8 @@ enum class CellKind { kSkip, kNumber, kInteger, kBoolean, kCategory, kRealLabel,
 struct CsvColumn {
   std::string name;
   CellKind kind = CellKind::kSkip;
-  std::size_t slot = 0;    // among the columns stored the same way: numbers, codes
+  std::size_t slot = 0;      // of features: place in a packed row, ascending in schema order
+  std::size_t category = 0;  // of categories: place among them
   std::size_t schema = 0;  // position in CsvPlan::schema.columns
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -62,13 +63,18 @@ struct CsvColumn {
   LevelTable levels;
   bool open_levels = false;  // levels are collected from the file
   bool ignore_unknown = false;
+
+  [[nodiscard]] bool is_number() const {
+    return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean;
+  }
+  [[nodiscard]] bool is_feature() const { return is_number() || kind == CellKind::kCategory; }
 };
 
 struct CsvPlan {
   Schema schema;                   // given, or guessed
   std::vector<CsvColumn> columns;  // in file order
-  std::size_t numbers = 0;         // slots
-  std::size_t codes = 0;
+  std::size_t slots = 0;
+  std::size_t categories = 0;
   bool has_label = false;
   bool has_id = false;
   TextSet missing_markers;
@@ -77,6 +83,8 @@ struct CsvPlan {
   bool guessed = false;  // no schema was given
   bool lenient = false;  // for describe: missing cells and too many levels are no errors
   std::vector<std::string> notes;
+
+  [[nodiscard]] std::vector<std::size_t> by_schema() const;  // file columns in schema order
 };
 
 Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name, bool lenient);

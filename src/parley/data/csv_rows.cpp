@@ -15,11 +15,9 @@ namespace parley::data {
 class CsvRows {
  public:
   CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out)
-      : cursor_(text, layout.delimiter), layout_(layout), plan_(plan), out_(out), numbers_(plan.numbers), codes_(plan.codes) {
-    out_.numbers.resize(plan.numbers);
-    out_.codes.resize(plan.codes);
-    out_.found.resize(plan.codes);
-    out_.overflowed.resize(plan.codes);
+      : cursor_(text, layout.delimiter), layout_(layout), plan_(plan), out_(out) {
+    out_.found.resize(plan.categories);
+    out_.overflowed.resize(plan.categories);
     out_.counts.resize(plan.columns.size());
     for (const auto& marker : plan.missing_markers) longest_marker_ = std::max(longest_marker_, marker.size());
   }
@@ -30,6 +28,7 @@ class CsvRows {
       if (!parse_record()) break;
     }
     out_.lines = cursor_.line_feeds();
+    if (out_.error == nullptr) out_.features = PackedColumns({rows_.data(), out_.rows * plan_.slots}, plan_.slots);
   }
 
  private:
@@ -40,6 +39,8 @@ class CsvRows {
 
   bool parse_record() {
     drop_ = false;
+    if (rows_.size() < (out_.rows + 1) * plan_.slots) rows_.resize(std::max((out_.rows + 1) * plan_.slots, 2 * rows_.size()));
+    row_ = rows_.data() + out_.rows * plan_.slots;
     const std::size_t wanted = plan_.columns.size();
     const std::size_t record_line = cursor_.line_feeds();
     std::size_t j = 0;
@@ -57,8 +58,6 @@ class CsvRows {
       ++out_.dropped;
       return true;
     }
-    for (std::size_t k = 0; k < numbers_.size(); ++k) out_.numbers[k].push(numbers_[k]);
-    for (std::size_t k = 0; k < codes_.size(); ++k) out_.codes[k].push_back(codes_[k]);
     if (plan_.has_label) out_.labels.push_back(label_);
     if (plan_.has_id) out_.ids.push_back(std::move(id_));
     ++out_.rows;
@@ -81,11 +80,11 @@ class CsvRows {
 
   bool parse_cell(const CsvColumn& column, CellCounts& counts) {
     switch (column.kind) {
-      case CellKind::kNumber: return parse_number_cell(column, counts, numbers_[column.slot]);
+      case CellKind::kNumber: return parse_number_cell(column, counts, row_[column.slot]);
       case CellKind::kInteger:
-        if (!parse_number_cell(column, counts, numbers_[column.slot])) return false;
-        return drop_ || numbers_[column.slot] == std::nearbyint(numbers_[column.slot]) ||
-               reject(column.name, "must be an integer", fmt::format("{}", numbers_[column.slot]));
+        if (!parse_number_cell(column, counts, row_[column.slot])) return false;
+        return drop_ || row_[column.slot] == std::nearbyint(row_[column.slot]) ||
+               reject(column.name, "must be an integer", fmt::format("{}", row_[column.slot]));
       case CellKind::kRealLabel: return parse_number_cell(column, counts, label_);
       case CellKind::kBoolean: return parse_boolean(column, counts);
       case CellKind::kCategory: return parse_category(column, counts);
@@ -191,7 +190,7 @@ class CsvRows {
   bool parse_boolean(const CsvColumn& column, CellCounts& counts) {
     std::string_view cell;
     if (!read_text(column, cell)) return false;
-    double& value = numbers_[column.slot];
+    double& value = row_[column.slot];
     const int found = column.levels.size() > 0 ? find_level(column.levels, cell) : boolean_word(cell);
     if (found >= 0) {
       value = found;
@@ -210,7 +209,13 @@ class CsvRows {
   bool parse_category(const CsvColumn& column, CellCounts& counts) {
     std::string_view cell;
     if (!read_text(column, cell)) return false;
-    linalg::Index& code = codes_[column.slot];
+    linalg::Index code = kNoLevel;
+    if (!take_category(column, counts, cell, code)) return false;
+    row_[column.slot] = code;
+    return true;
+  }
+
+  bool take_category(const CsvColumn& column, CellCounts& counts, std::string_view cell, linalg::Index& code) {
     if (!column.open_levels) {
       code = find_level(column.levels, cell);
       if (code >= 0) return true;
@@ -228,13 +233,13 @@ class CsvRows {
       code = kNoLevel;
       return true;
     }
-    LevelTable& found = out_.found[column.slot];
+    LevelTable& found = out_.found[column.category];
     code = find_level(found, cell);
     if (code >= 0) return true;
     if (found.size() < kMostFoundLevels) {
       code = found.add(as_utf8(cell));
     } else {
-      out_.overflowed[column.slot] = true;
+      out_.overflowed[column.category] = true;
       code = kNoLevel;
     }
     return true;
@@ -272,14 +277,23 @@ class CsvRows {
   const CsvPlan& plan_;
   CsvChunk& out_;
   std::size_t longest_marker_ = 0;
-  // The current record.
-  std::vector<double> numbers_;
-  std::vector<linalg::Index> codes_;
+  // The current record, and those before it.
+  std::vector<double> rows_;  // features of the records so far, row after row
+  double* row_ = nullptr;
   double label_ = 0;
   std::string id_;
   bool drop_ = false;
   std::size_t cell_line_ = 0;
 };
+
+void CellCounts::add(const CellCounts& other) {
+  missing += other.missing;
+  clipped += other.clipped;
+  unknown += other.unknown;
+  smallest = std::min(smallest, other.smallest);
+  largest = std::max(largest, other.largest);
+  whole = whole && other.whole;
+}
 
 void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out) {
   CsvRows(text, layout, plan, out).parse();

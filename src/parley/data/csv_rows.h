@@ -9,7 +9,8 @@
 #include "parley/data/chunks.h"
 #include "parley/data/csv_layout.h"
 #include "parley/data/csv_plan.h"
-#include "parley/linalg/builder.h"
+#include "parley/data/packed_columns.h"
+#include "parley/linalg/matrix.h"
 
 namespace parley::data {
 
@@ -21,6 +22,8 @@ struct CellCounts {
   double smallest = std::numeric_limits<double>::infinity();  // of numbers, before clipping
   double largest = -std::numeric_limits<double>::infinity();
   bool whole = true;  // all numbers are integers
+
+  void add(const CellCounts& other);
 };
 
 inline constexpr linalg::Index kNoLevel = -1;
@@ -29,14 +32,13 @@ inline constexpr linalg::Index kMissingLevel = -2;
 struct CsvChunk : ParsedChunk {
   std::size_t rows = 0;
   std::size_t dropped = 0;
-  std::vector<linalg::ColumnBlock> numbers;        // by slot
-  std::vector<std::vector<linalg::Index>> codes;   // by slot: a level, kNoLevel or kMissingLevel
-  std::vector<LevelTable> found;                   // by slot: levels of open categories
-  std::vector<bool> overflowed;                    // by slot: more than kMostFoundLevels
-  std::vector<double> labels;                      // numbers, or positions of classes
-  LevelTable classes;                              // of an open label
+  PackedColumns features;          // by slot: numbers; codes of levels, kNoLevel or kMissingLevel
+  std::vector<LevelTable> found;   // by category: levels of open ones
+  std::vector<bool> overflowed;    // by category: more than kMostFoundLevels
+  std::vector<double> labels;      // numbers, or positions of classes
+  LevelTable classes;              // of an open label
   std::vector<std::string> ids;
-  std::vector<CellCounts> counts;                  // by file column
+  std::vector<CellCounts> counts;  // by file column
 };
 
 void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out);
