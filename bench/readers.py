@@ -125,7 +125,7 @@ def pandas_reader(path):
 
 
 class Liblinear:
-    ACCEPT_ALL = ["-s", "0", "-e", "1e300", "-q"]
+    ACCEPT_ALL = ["-s", "0", "-e", "1e30", "-q"]
 
     def __init__(self):
         self.training = {}

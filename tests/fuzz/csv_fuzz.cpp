@@ -18,13 +18,14 @@ void check_cut(std::string_view content, const data::LoadOptions& options) {
   if (!plan) return fuzz::check_error(plan.error());
   const std::string_view records = content.substr(layout->data_begin);
   data::CsvChunk whole;
-  data::parse_csv_chunk(records, *layout, *plan, whole);
+  data::CsvWorkspace rows;
+  data::parse_csv_chunk(records, *layout, *plan, whole, rows);
   for (const std::size_t share : {records.size() / 3, records.size() / 2, records.size() - records.size() / 5}) {
     const std::size_t cut = data::cut_at_record(records.substr(0, share), layout->delimiter, layout->comment);
     data::CsvChunk first;
     data::CsvChunk second;
-    data::parse_csv_chunk(records.substr(0, cut), *layout, *plan, first);
-    data::parse_csv_chunk(records.substr(cut), *layout, *plan, second);
+    data::parse_csv_chunk(records.substr(0, cut), *layout, *plan, first, rows);
+    data::parse_csv_chunk(records.substr(cut), *layout, *plan, second, rows);
     if (first.error != nullptr) {
       fuzz::require(whole.error != nullptr && whole.error->line == first.error->line && whole.error->rule == first.error->rule,
                     "a chunk's error is the file's");

@@ -7,7 +7,7 @@ namespace parley::data {
 
 namespace {
 constexpr std::size_t kSmallestChunk = std::size_t{1} << 16;
-constexpr std::size_t kLargestChunk = std::size_t{1} << 20;
+constexpr std::size_t kLargestChunk = std::size_t{1} << 19;
 constexpr std::size_t kPackedChunk = std::size_t{1} << 18;  // the unpacked size is not known
 }  // namespace
 
@@ -18,33 +18,47 @@ std::size_t cut_at_line(std::string_view text) {
 
 ChunkReader::ChunkReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-Result<void> ChunkReader::fill(std::string& buffer, std::size_t wanted) {
+std::span<char> TextBuffer::grow(std::size_t size) {
+  if (size > capacity_) {
+    auto wider = std::make_unique_for_overwrite<char[]>(size);
+    std::copy_n(data_.get(), size_, wider.get());
+    data_ = std::move(wider);
+    capacity_ = size;
+  }
+  return {data_.get() + size_, std::max(size, size_) - size_};
+}
+
+void TextBuffer::remove_prefix(std::size_t count) {
+  std::memmove(data_.get(), data_.get() + count, size_ - count);
+  size_ -= count;
+}
+
+Result<void> ChunkReader::fill(TextBuffer& buffer, std::size_t wanted) {
   if (ended_ || buffer.size() >= wanted) return {};
-  const std::size_t had = buffer.size();
-  buffer.resize(wanted);
-  const auto got = source_->read(std::span<char>(buffer).subspan(had));
-  buffer.resize(had + (got ? *got : 0));
-  if (!got) return fail(got.error());
+  PARLEY_TRY(const std::size_t got, source_->read(buffer.grow(wanted)));
+  buffer.resize(buffer.size() + got);
   ended_ = buffer.size() < wanted;
   return {};
 }
 
 Result<std::string_view> ChunkReader::peek(std::size_t wanted) {
   PARLEY_CHECK(fill(carry_, wanted));
-  return std::string_view(carry_);
+  return carry_.view();
 }
 
-void ChunkReader::skip(std::size_t count) { carry_.erase(0, count); }
+void ChunkReader::skip(std::size_t count) {
+  if (count > 0) carry_.remove_prefix(count);
+}
 
-Result<void> ChunkReader::next(std::string& out, const RecordCut& cut, std::size_t size) {
-  out.swap(carry_);
-  carry_.clear();
+Result<void> ChunkReader::next(TextBuffer& out, const RecordCut& cut, std::size_t size) {
+  std::swap(out, carry_);
+  carry_.resize(0);
   for (std::size_t wanted = std::max(size, out.size());; wanted *= 2) {
     PARLEY_CHECK(fill(out, wanted));
     if (ended_) return {};
-    const std::size_t whole = cut(out);
+    const std::size_t whole = cut(out.view());
     if (whole == 0) continue;
-    carry_.assign(out, whole);
+    carry_.assign(out.view().substr(whole));
     out.resize(whole);
     return {};
   }

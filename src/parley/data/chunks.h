@@ -4,10 +4,12 @@
 // outside it. The record borders depend on the content alone and parsed chunks are handed back in
 // file order, so the number of threads changes nothing, the first error included.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +21,27 @@
 #include "parley/data/decompress.h"
 
 namespace parley::data {
+
+// Text that grows without being filled with zeros first.
+class TextBuffer {
+ public:
+  [[nodiscard]] std::string_view view() const { return {data_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  void assign(std::string_view text) {
+    size_ = 0;
+    std::copy(text.begin(), text.end(), grow(text.size()).data());
+    size_ = text.size();
+  }
+  // Room for `size` bytes in all; what is there stays. The part after size().
+  std::span<char> grow(std::size_t size);
+  void resize(std::size_t size) { size_ = size; }  // within the room
+  void remove_prefix(std::size_t count);
+
+ private:
+  std::unique_ptr<char[]> data_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
 
 // Length of the longest prefix of `text` that consists of whole records; 0 when none is whole.
 // `text` begins at a record.
@@ -39,7 +62,7 @@ class ChunkReader {
 
   // The next records, about `size` bytes of them, into `out`; empty at the end of the file. The last
   // record need not end in a line feed.
-  Result<void> next(std::string& out, const RecordCut& cut, std::size_t size);
+  Result<void> next(TextBuffer& out, const RecordCut& cut, std::size_t size);
 
   // Reads a packed file to its end: a record that makes no sense may be damage that only the checksum
   // at the end proves.
@@ -52,10 +75,10 @@ class ChunkReader {
   [[nodiscard]] std::size_t chunk_size() const;
 
  private:
-  Result<void> fill(std::string& buffer, std::size_t wanted);  // to `wanted` bytes or the end
+  Result<void> fill(TextBuffer& buffer, std::size_t wanted);  // to `wanted` bytes or the end
 
   std::unique_ptr<ByteSource> source_;
-  std::string carry_;  // read but not handed out yet
+  TextBuffer carry_;  // read but not handed out yet
   bool ended_ = false;
 };
 
@@ -78,9 +101,12 @@ struct ChunkedFile {
   std::size_t first_line = 1;  // line number of the first record
 };
 
-// parse(text) for every chunk of the file; Parsed derives from ParsedChunk. The result is in file
-// order; the error is the first one of the file.
-template <class Parsed, class Parse>
+struct NoWorkspace {};
+
+// parse(text, parsed, workspace) for every chunk of the file; Parsed derives from ParsedChunk, and each
+// thread has a workspace that its chunks share. The result is in file order; the error is the first
+// one of the file.
+template <class Parsed, class Workspace, class Parse>
 Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut,
                                          const Parse& parse) {
   std::mutex lock;
@@ -89,7 +115,8 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
   bool stop = false;
   const std::size_t size = reader.chunk_size();
   const auto work = [&] {
-    std::string text;
+    TextBuffer text;
+    Workspace workspace;
     while (true) {
       Parsed* slot = nullptr;
       {
@@ -97,14 +124,14 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
         if (stop) return;
         auto more = reader.next(text, cut, size);
         if (!more) source_error = std::make_unique<Error>(std::move(more).error());
-        if (!more || text.empty()) {
+        if (!more || text.size() == 0) {
           stop = true;
           return;
         }
         parsed.push_back(std::make_unique<Parsed>());
         slot = parsed.back().get();
       }
-      parse(std::string_view(text), *slot);
+      parse(text.view(), *slot, workspace);
       if (slot->error != nullptr) {
         const std::lock_guard guard(lock);
         stop = true;

@@ -283,11 +283,11 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
   std::vector<CellCounts> counts(plan.columns.size());
   std::mutex counting;
   PARLEY_TRY(auto chunks,
-             parse_chunks<CsvChunk>(
+             parse_chunks<CsvChunk, CsvWorkspace>(
                  reader, {file_name, layout.data_line},
                  [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
-                 [&](std::string_view text, CsvChunk& out) {
-                   parse_csv_chunk(text, layout, plan, out);
+                 [&](std::string_view text, CsvChunk& out, CsvWorkspace& rows) {
+                   parse_csv_chunk(text, layout, plan, out, rows);
                    const std::lock_guard guard(counting);
                    for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
                    out.counts = {};

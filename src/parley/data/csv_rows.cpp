@@ -14,8 +14,8 @@ namespace parley::data {
 
 class CsvRows {
  public:
-  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out)
-      : cursor_(text, layout.delimiter), layout_(layout), plan_(plan), out_(out) {
+  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& rows)
+      : cursor_(text, layout.delimiter), layout_(layout), plan_(plan), out_(out), rows_(rows) {
     out_.found.resize(plan.categories);
     out_.overflowed.resize(plan.categories);
     out_.counts.resize(plan.columns.size());
@@ -278,7 +278,7 @@ class CsvRows {
   CsvChunk& out_;
   std::size_t longest_marker_ = 0;
   // The current record, and those before it.
-  std::vector<double> rows_;  // features of the records so far, row after row
+  CsvWorkspace& rows_;
   double* row_ = nullptr;
   double label_ = 0;
   std::string id_;
@@ -295,8 +295,8 @@ void CellCounts::add(const CellCounts& other) {
   whole = whole && other.whole;
 }
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out) {
-  CsvRows(text, layout, plan, out).parse();
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& rows) {
+  CsvRows(text, layout, plan, out, rows).parse();
 }
 
 }  // namespace parley::data

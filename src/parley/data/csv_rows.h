@@ -41,6 +41,8 @@ struct CsvChunk : ParsedChunk {
   std::vector<CellCounts> counts;  // by file column
 };
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out);
+using CsvWorkspace = std::vector<double>;  // features of a chunk, row after row
+
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& rows);
 
 }  // namespace parley::data

@@ -91,15 +91,84 @@ class LineParser {
       return true;
     }
     if (rules_.labelled && !parse_label()) return false;
-    std::int64_t previous = -1;
-    while (true) {
-      skip_blanks();
-      if (at_line_end()) break;
-      if (*p_ == '#') break;
-      if (!parse_entry(previous)) return false;
-    }
+    if (!parse_entries()) return false;
     finish_line();
     out_.rows.end_row();
+    return true;
+  }
+
+  // The hot loop: its state is local, because what `keep` writes may be anything to the compiler.
+  bool parse_entries() {
+    const char* p = p_;
+    const char* const end = end_;
+    std::int64_t first = -1;
+    std::int64_t previous = -1;
+    while (true) {
+      while (p != end && blank(*p)) ++p;
+      if (p == end || *p == '\n' || *p == '#') break;
+      const char* const begin = p;
+      std::int64_t index = 0;
+      while (p != end && detail::is_digit(*p)) index = index * 10 + (*p++ - '0');
+      if (p - begin > kIndexDigits) [[unlikely]]
+        index = long_index(begin, p);
+      if (p == begin || p == end || *p != ':') [[unlikely]] {
+        if (!parse_qid(begin)) return false;
+        p = p_;
+        continue;
+      }
+      if (index < rules_.smallest || index > rules_.largest) [[unlikely]]
+        return reject_index(index, token(begin));
+      if (index <= previous) [[unlikely]]
+        return reject("index", index == previous ? "occurs twice in a line" : "indices must ascend within a line", token(begin));
+      if (previous < 0) first = index;
+      previous = index;
+      ++p;
+      double value = 1;
+      // Most values of binary data: one character.
+      if (end - p >= 2 && *p == '1' && (p[1] == ' ' || p[1] == '\n') && rules_.bound >= 1) {
+        ++p;
+      } else {
+        const ParsedNumber parsed = parse_number(p, end);
+        if (parsed.error != NumberError::kNone ||
+            !(parsed.end == end || blank(*parsed.end) || *parsed.end == '\n' || *parsed.end == '#')) [[unlikely]]
+          return reject_value(index, parsed, p);
+        value = parsed.value;
+        p = parsed.end;
+        if (std::abs(value) > rules_.bound && !clip(index, value)) [[unlikely]]
+          return false;
+      }
+      keep_(out_, static_cast<Index>(index), value);
+    }
+    p_ = p;
+    if (previous < 0) return true;
+    // Indices ascend: the first of a line is its smallest, the last its largest.
+    out_.smallest = std::min(out_.smallest, static_cast<Index>(first));
+    if (previous > out_.largest) {
+      out_.largest = static_cast<Index>(previous);
+      out_.largest_line = out_.lines;
+    }
+    return true;
+  }
+
+  // More digits than a legal index has: leading zeros, or far too large.
+  static constexpr std::ptrdiff_t kIndexDigits = 10;
+  static std::int64_t long_index(const char* begin, const char* end) {
+    std::int64_t index = 0;
+    for (const char* p = begin; p != end; ++p) index = std::min(index * 10 + (*p - '0'), kLargestIndex + 1);
+    return index;
+  }
+
+  bool reject_value(std::int64_t index, const ParsedNumber& parsed, const char* begin) {
+    return reject(fmt::format("index {}", index),
+                  parsed.error == NumberError::kNotFinite ? "is too large for a number" : "must be a finite number", token(begin));
+  }
+
+  // Brings a value to its bound, or refuses it.
+  bool clip(std::int64_t index, double& value) {
+    if (rules_.out_of_bounds == OutOfBounds::kRefuse)
+      return reject(fmt::format("index {}", index), fmt::format("must lie within the bound {}", rules_.bound), fmt::format("{}", value));
+    value = std::copysign(rules_.bound, value);
+    ++out_.clipped;
     return true;
   }
 
@@ -116,54 +185,6 @@ class LineParser {
       return reject("label", "must be a finite number", token(begin));
     }
     out_.labels.push_back(label.value);
-    return true;
-  }
-
-  bool parse_entry(std::int64_t& previous) {
-    const char* const begin = p_;
-    std::int64_t index = 0;
-    while (p_ != end_ && detail::is_digit(*p_)) {
-      index = index * 10 + (*p_++ - '0');
-      if (index > (std::int64_t{1} << 40)) index = std::int64_t{1} << 40;
-    }
-    if (p_ == begin || p_ == end_ || *p_ != ':') [[unlikely]]
-      return parse_qid(begin);
-    if (index < rules_.smallest || index > rules_.largest) [[unlikely]]
-      return reject_index(index, token(begin));
-    if (index <= previous) [[unlikely]]
-      return reject("index", index == previous ? "occurs twice in a line" : "indices must ascend within a line", token(begin));
-    previous = index;
-    ++p_;
-    double value = 1;
-    // Most values of binary data: one character.
-    if (end_ - p_ >= 2 && *p_ == '1' && (p_[1] == ' ' || p_[1] == '\n')) {
-      ++p_;
-    } else {
-      const ParsedNumber parsed = parse_number(p_, end_);
-      if (parsed.error != NumberError::kNone) [[unlikely]] {
-        return reject(fmt::format("index {}", index),
-                      parsed.error == NumberError::kNotFinite ? "is too large for a number" : "must be a finite number",
-                      token(p_));
-      }
-      const char* const value_begin = std::exchange(p_, parsed.end);
-      if (!(at_line_end() || blank(*p_) || *p_ == '#')) [[unlikely]]
-        return reject(fmt::format("index {}", index), "must be a finite number", token(value_begin));
-      value = parsed.value;
-    }
-    const auto narrow = static_cast<Index>(index);
-    out_.smallest = std::min(out_.smallest, narrow);
-    if (narrow > out_.largest) {
-      out_.largest = narrow;
-      out_.largest_line = out_.lines;
-    }
-    if (std::abs(value) > rules_.bound) [[unlikely]] {
-      if (rules_.out_of_bounds == OutOfBounds::kRefuse)
-        return reject(fmt::format("index {}", index), fmt::format("must lie within the bound {}", rules_.bound),
-                      fmt::format("{}", value));
-      value = std::copysign(rules_.bound, value);
-      ++out_.clipped;
-    }
-    keep_(out_, narrow, value);
     return true;
   }
 
@@ -195,7 +216,7 @@ class LineParser {
 template <class Keep>
 Result<std::vector<LibsvmChunk>> parse_file(ChunkReader& reader, const std::string& file_name, const LineRules& rules,
                                             const Keep& keep) {
-  return parse_chunks<LibsvmChunk>(reader, {file_name, 1}, cut_at_line, [&](std::string_view text, LibsvmChunk& out) {
+  return parse_chunks<LibsvmChunk, NoWorkspace>(reader, {file_name, 1}, cut_at_line, [&](std::string_view text, LibsvmChunk& out, NoWorkspace&) {
     LineParser<Keep>(text, rules, keep, out).parse();
   });
 }
