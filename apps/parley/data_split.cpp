@@ -128,7 +128,7 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
   verb->add_option("--by", asked->by, "rows: people; columns: features; tables: keys")
       ->check(CLI::IsMember({"rows", "columns", "tables"}))
       ->capture_default_str();
-  verb->add_option("--parts", asked->parts, "parties")->capture_default_str();
+  verb->add_option("--parts", asked->parts, "parties")->check(CLI::PositiveNumber)->capture_default_str();
   verb->add_option("--names", asked->names, "names of the parties, by commas")->delimiter(',');
   verb->add_option("--skew", asked->skew,
                    "rows: iid; label (Dirichlet shares of each class); shards (sorted by label, cut, dealt); "
@@ -139,7 +139,9 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
       ->delimiter(',');
   verb->add_option("--alpha", asked->alpha, "rows: Dirichlet parameter; smaller is more skewed")
       ->capture_default_str();
-  verb->add_option("--shards", asked->shards, "rows: shards of each party")->capture_default_str();
+  verb->add_option("--shards", asked->shards, "rows: shards of each party")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   verb->add_option("--counts", asked->counts, "columns: how many each party gets, as in 66,57")
       ->delimiter(',');
   verb->add_option("--groups", asked->groups,

@@ -257,6 +257,10 @@ TEST(Split, RefusesWhatCannotBe) {
   const std::string text = "y,a,b\n1,2,3\n0,5,6\n";
   EXPECT_EQ(refusal(text, SplitRows{.parts = 3}),
             "--parts: must be at most the number of records, 2 (got '3')");
+  // Too many to be named, let alone filled.
+  EXPECT_NE(refusal(text, SplitRows{.parts = SIZE_MAX}).find("--parts: must be at most"), std::string::npos);
+  EXPECT_NE(refusal(text, SplitColumns{.parts = SIZE_MAX}).find("--parts: must lie between"),
+            std::string::npos);
   EXPECT_EQ(refusal(text, SplitRows{.parts = 2, .shares = {1, -1}}), "--shares: must be above 0 (got '-1')");
   EXPECT_EQ(refusal(text, SplitRows{.skew = RowSkew::kDirichlet, .alpha = 0}),
             "--alpha: must be above 0 (got '0')");

@@ -103,13 +103,14 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how,
 
 Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
                                const SplitOutput& output) {
+  // First: it checks the number of parties, which is made into names next.
+  std::vector<std::string> notes;
+  PARLEY_TRY(const std::vector<std::uint32_t> party, assign_rows(table, plan, seed, notes));
   SplitFolder folder(table, seed, output, plan.parts, "party");
   if (folder.names().size() != plan.parts)
     return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", plan.parts),
                           std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
-  std::vector<std::string> notes;
-  PARLEY_TRY(const std::vector<std::uint32_t> party, assign_rows(table, plan, seed, notes));
 
   std::int64_t columns = 0;
   JobDraft job{.partition = "horizontal", .l2 = 1e-3, .algorithm = "fedavg", .iterations = 100};
