@@ -4,12 +4,14 @@
     bench/run exact_smooth
     build-bench/venv/bin/python bench/exact_smooth.py [--sets a9a,news20] [--tasks logistic,squared-hinge] [--pairs 5]
 
-Every peer first gets the loosest tolerance that reaches the goal. Then all run in turn, and each pair of
+Every peer first gets the loosest tolerance that reaches the goal (kept in build-bench/tolerances.json; --calibrate
+does only that). Peers that then need more than three times the best's time are left out. The others run in turn, and each pair of
 neighbouring runs gives one ratio. Loading and converting the data are outside the clock on both sides; peers
 are measured in CPU seconds with one thread, `exact` in wall seconds with one thread and with two.
 """
 import argparse
 import importlib.util
+import json
 import os
 import statistics
 import subprocess
@@ -30,7 +32,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-import exact_sets  # noqa: E402
+import exact_sparse_data as exact_sets  # noqa: E402
 
 GOAL = 1e-6
 TOLERANCES = [10.0**-k for k in np.arange(0, 9, 0.5)]
@@ -119,34 +121,47 @@ def calibrate(run, reached):
     return None
 
 
+def calibrated(key, peers, reached):
+    """Tolerance and seconds of every peer that reaches the goal, from the file when it is there."""
+    file = ROOT / "build-bench/tolerances.json"
+    known = json.loads(file.read_text()) if file.exists() else {}
+    if key not in known:
+        known[key] = {}
+        for peer, run in peers.items():
+            tolerance = calibrate(run, reached)
+            known[key][peer] = tolerance and [tolerance, run(tolerance)[0]]
+        file.write_text(json.dumps(known, indent=1))
+    return known[key]
+
+
 def compare(name, task, arguments):
     x, y, data_file = exact_sets.load(name, arguments.shared, arguments.cache)
     l2 = 1.0 / x.shape[0]
     ours = Exact(arguments.program, data_file)
     optimum = ours.solve(task, l2, -1.0, 2)
     goal = optimum["objective"] * (1 + GOAL)
-    found = {}
     peers = {**liblinear_peers(task, x, y), **sklearn_peers(task, x, y)}
-    for peer, run in peers.items():
-        found[peer] = calibrate(run, lambda w: objective(task, x, y, w, l2) <= goal)
-    usable = {peer: run for peer, run in peers.items() if found[peer] is not None}
+    found = calibrated(f"{name} {task}", peers, lambda w: objective(task, x, y, w, l2) <= goal)
+    if arguments.calibrate:
+        return
+    quickest = min(seconds for _, seconds in filter(None, found.values()))
+    usable = {peer: run for peer, run in peers.items() if found[peer] and found[peer][1] <= 3 * quickest}
     times = {peer: [] for peer in (*usable, "one", "two")}
     for _ in range(arguments.pairs):
         for peer, run in usable.items():
-            times[peer].append(run(found[peer])[0])
+            times[peer].append(run(found[peer][0])[0])
         for label, threads in (("one", 1), ("two", 2)):
             result = ours.solve(task, l2, goal, threads)
             assert result["objective"] <= goal
             times[label].append(result["wall"])
     best = min(usable, key=lambda peer: statistics.median(times[peer]))
     ratio = {label: statistics.median(p / o for p, o in zip(times[best], times[label])) for label in ("one", "two")}
-    print(f"| {name} | {task} | " + ", ".join(
-        f"{peer} {statistics.median(times[peer]) * 1e3:.1f}" + (" (best)" if peer == best else "") for peer in usable) +
-        f" | {statistics.median(times['one']) * 1e3:.1f} | {statistics.median(times['two']) * 1e3:.1f} | "
-        f"{ratio['one']:.2f} | {ratio['two']:.2f} | {optimum['gap']:.1e} |", flush=True)
-    for peer in peers:
-        if found[peer] is None:
-            print(f"  {peer}: did not reach {GOAL:g}", file=sys.stderr)
+    described = [f"{peer} {statistics.median(times[peer]) * 1e3:.0f}" + (" (best)" if peer == best else "") for peer in usable]
+    described += [f"{peer} about {found[peer][1] * 1e3:.0f}" if found[peer] else f"{peer} never"
+                  for peer in peers if peer not in usable]
+    print(f"| {name} | {task} | {', '.join(described)} | {statistics.median(times['one']) * 1e3:.1f} | "
+          f"{statistics.median(times['two']) * 1e3:.1f} | {ratio['one']:.2f} | {ratio['two']:.2f} | {optimum['gap']:.0e} |",
+          flush=True)
 
 
 def main():
@@ -157,6 +172,7 @@ def main():
     parser.add_argument("--program", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/exact_bench"))
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", str(ROOT / "../shared")))
     parser.add_argument("--cache", default=str(ROOT / "build-bench/data"))
+    parser.add_argument("--calibrate", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     print("| set | task | peers, CPU ms | exact, 1 thread, ms | 2 threads | best peer / exact, 1 thread | 2 threads | gap at the end |")

@@ -26,16 +26,37 @@ class GramSolver : public NewtonSolver {
   void solve(std::span<const double> c, std::span<const double> gradient, double,
              std::span<double> step) override {
     const std::size_t d = system_.rows.columns();
-    if (factor_.empty() || !system_.constant_curvature) factor(c);
+    if (!is_still_good(c)) factor(c);
+    ++uses_;
     for (std::size_t j = 0; j < d; ++j) step[j] = -gradient[j];
     cholesky_solve(factor_, d, step);
   }
 
  private:
+  // Curvatures that differ from the factored ones by a share s make a step that leaves some s^2 of the
+  // suboptimality: near the end one or two such steps are cheaper than a new matrix. Where nothing is
+  // penalised they are not, as weights that run away are told from others by full steps.
+  [[nodiscard]] bool is_still_good(std::span<const double> c) const {
+    constexpr double kShare = 0.02;
+    constexpr int kMostUses = 3;
+    if (factor_.empty()) return false;
+    if (system_.constant_curvature) return true;
+    if (uses_ >= kMostUses || system_.penalties.front() == 0) return false;
+    double changed = 0;
+    double total = 0;
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      changed += std::abs(c[i] - factored_[i]);
+      total += factored_[i];
+    }
+    return changed <= kShare * total;
+  }
+
   // Columns that depend on others make the matrix singular when nothing is penalised. A ridge far
   // below the data's own curvature then picks one of the equally good steps.
   void factor(std::span<const double> c) {
     const std::size_t d = system_.rows.columns();
+    uses_ = 0;
+    factored_.assign(c.begin(), c.end());
     factor_.resize(d * d);
     system_.rows.gram(c, factor_);
     double largest = 0;
@@ -54,6 +75,8 @@ class GramSolver : public NewtonSolver {
   }
 
   NewtonSystem system_;
+  int uses_ = 0;                  // of the factor
+  std::vector<double> factored_;  // the curvatures behind it
   std::vector<double> factor_;
 };
 
