@@ -61,7 +61,9 @@ CLI::App* add_kind(CLI::App& generate, Exit& exit, const char* name, const char*
   CLI::App* kind = generate.add_subcommand(name, about);
   kind->footer(fmt::format("example:\n  parley data generate {} {} --out data/{}", name, example, name));
   kind->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
-  kind->add_option("--seed", asked->seed, "same seed, same bytes")->capture_default_str();
+  kind->add_option("--seed", asked->seed, "same seed, same bytes")
+      ->check(whole_number)
+      ->capture_default_str();
   kind->add_option("--format", asked->format, "csv or libsvm")->check(CLI::IsMember({"csv", "libsvm"}));
   kind->add_option("--pack", asked->pack, "gz, zst or xz")->check(CLI::IsMember({"gz", "zst", "xz"}));
   kind->add_option("--decimals", asked->decimals, "round features to this many decimals: smaller files")

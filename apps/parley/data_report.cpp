@@ -32,6 +32,12 @@ std::string lines_about(const std::vector<data::WrittenTable>& tables) {
   return out;
 }
 
+std::string whole_number(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::string()
+                : fmt::format("must be a whole number of at least 0 (got '{}')", printable(text, 60));
+}
+
 std::string lines_about(const std::vector<std::string>& notes) {
   std::string out;
   for (const std::string& note : notes) out += "note: " + note + '\n';

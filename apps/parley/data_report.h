@@ -12,4 +12,7 @@ namespace parley::app {
 std::string lines_about(const std::vector<data::WrittenTable>& tables);
 std::string lines_about(const std::vector<std::string>& notes);
 
+// For options that count: digits only. Unsigned numbers would take -1 for a very large one.
+std::string whole_number(const std::string& text);  // empty, or the rule that is broken
+
 }  // namespace parley::app

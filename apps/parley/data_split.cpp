@@ -128,7 +128,7 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
   verb->add_option("--by", asked->by, "rows: people; columns: features; tables: keys")
       ->check(CLI::IsMember({"rows", "columns", "tables"}))
       ->capture_default_str();
-  verb->add_option("--parts", asked->parts, "parties")->check(CLI::PositiveNumber)->capture_default_str();
+  verb->add_option("--parts", asked->parts, "parties")->check(whole_number)->capture_default_str();
   verb->add_option("--names", asked->names, "names of the parties, by commas")->delimiter(',');
   verb->add_option("--skew", asked->skew,
                    "rows: iid; label (Dirichlet shares of each class); shards (sorted by label, cut, dealt); "
@@ -140,10 +140,11 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
   verb->add_option("--alpha", asked->alpha, "rows: Dirichlet parameter; smaller is more skewed")
       ->capture_default_str();
   verb->add_option("--shards", asked->shards, "rows: shards of each party")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number)
       ->capture_default_str();
   verb->add_option("--counts", asked->counts, "columns: how many each party gets, as in 66,57")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(whole_number);
   verb->add_option("--groups", asked->groups,
                    "columns: names or numbers, as in 'age,sex;5-9;*' (* is the rest)");
   verb->add_flag("--shuffle", asked->shuffle, "columns: in random order first");
@@ -157,7 +158,9 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
                    "columns: name or number of the party that gets the label (1)");
   verb->add_option("--id", asked->id, "id column (id, sid by convention)");
   verb->add_option("--pack", asked->pack, "gz, zst or xz")->check(CLI::IsMember({"gz", "zst", "xz"}));
-  verb->add_option("--seed", asked->seed, "same seed, same files")->capture_default_str();
+  verb->add_option("--seed", asked->seed, "same seed, same files")
+      ->check(whole_number)
+      ->capture_default_str();
   verb->add_flag("--force", asked->force, "replace files that are there");
   verb->add_flag("--json", asked->json, "say what was written as JSON");
   verb->callback([asked, verb, &exit] {
