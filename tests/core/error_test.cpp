@@ -18,6 +18,7 @@ TEST(BadInput, LeavesOutWhatIsNotKnown) {
 
 TEST(BadInput, KeepsForeignBytesOnOneLine) {
   EXPECT_EQ(bad_input({"f", 1, ""}, "bad", "a\nb\x1b[0m").message, "f:1: bad (got 'a?b?[0m')");
+  EXPECT_EQ(bad_input({"f", 1, "col\numn"}, "did you mean 'x\ny'?").message, "f:1: col?umn: did you mean 'x?y'?");
 }
 
 namespace {

@@ -13,8 +13,9 @@ Error bad_input(const Place& place, std::string_view rule, std::string_view valu
     if (place.line > 0) message += fmt::format(":{}", place.line);
     message += ": ";
   }
-  if (!place.field.empty()) message += place.field + ": ";
-  message += rule;
+  // Names of columns come from files, and a rule may quote them.
+  if (!place.field.empty()) message += printable(place.field, 100) + ": ";
+  message += printable(rule, 1000);
   if (!value.empty()) message += fmt::format(" (got '{}')", printable(value, 60));
   return {Fault::kBadInput, message};
 }

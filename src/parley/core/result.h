@@ -27,6 +27,7 @@ inline tl::unexpected<Error> fail(Error error) {
   declaration = std::move(*PARLEY_CONCAT(parley_result_, __LINE__))
 
 // PARLEY_CHECK(write(file)); for Result<void>
-#define PARLEY_CHECK(...)                                        \
-  if (auto parley_status = (__VA_ARGS__); !parley_status)        \
-  return ::parley::fail(std::move(parley_status).error())
+#define PARLEY_CHECK(...) PARLEY_CHECK_NAMED_(PARLEY_CONCAT(parley_status_, __COUNTER__), __VA_ARGS__)
+#define PARLEY_CHECK_NAMED_(status, ...)        \
+  if (auto status = (__VA_ARGS__); !status)     \
+  return ::parley::fail(std::move(status).error())
