@@ -168,6 +168,7 @@ TEST(LibsvmBadInput, IndexTooLarge) {
   EXPECT_EQ(error_of("1 2147483647:1\n"), "f:1: index: must be at most 2147483646 (got '2147483647:1')");
   EXPECT_EQ(error_of("1 99999999999999999999999:1\n"), "f:1: index: must be at most 2147483646 (got '99999999999999999999999:1')");
 }
+TEST(Libsvm, LeadingZerosOfAnIndexDoNotCount) { EXPECT_EQ(read("1 0000000000000000000003:2\n").value().features.at(0, 2), 2); }
 TEST(LibsvmBadInput, NoColon) { EXPECT_EQ(error_of("1 1:1\n1 3\n"), "f:2: index: must read index:value (got '3')"); }
 TEST(LibsvmBadInput, FeaturesThatWouldBeEmpty) {
   LoadOptions options = reals();

@@ -107,10 +107,9 @@ class LineParser {
       while (p != end && blank(*p)) ++p;
       if (p == end || *p == '\n' || *p == '#') break;
       const char* const begin = p;
-      std::int64_t index = 0;
-      while (p != end && detail::is_digit(*p)) index = index * 10 + (*p++ - '0');
-      if (p - begin > kIndexDigits) [[unlikely]]
-        index = long_index(begin, p);
+      std::uint64_t number = 0;  // may wrap around; then it has too many digits
+      while (p != end && detail::is_digit(*p)) number = number * 10 + static_cast<std::uint64_t>(*p++ - '0');
+      const std::int64_t index = p - begin <= kIndexDigits ? static_cast<std::int64_t>(number) : long_index(begin, p);
       if (p == begin || p == end || *p != ':') [[unlikely]] {
         if (!parse_qid(begin)) return false;
         p = p_;

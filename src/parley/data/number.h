@@ -33,14 +33,19 @@ double scaled_integer(std::uint64_t digits, int exponent);  // digits * 10^expon
 inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+inline constexpr std::uint64_t kSmallPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// Eight characters, each with '0' taken off: are all of them at most 9?
-inline bool eight_digits(std::uint64_t word) {
-  return (((word + 0x7676767676767676) | word) & 0x8080808080808080) == 0;
+// Eight characters, each with '0' taken off: how many of the first are digits? A byte above 9 gets its
+// top bit from the sum or has it already; a carry can only reach bytes after such a one.
+inline int leading_digits(std::uint64_t word) {
+  const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;
+  return std::countr_zero(others) / 8;  // 8 when there are no others
 }
 
-// Their value: digits are joined to pairs, pairs to quadruples, quadruples to the number.
+// The value of eight digits, '0' taken off: they are joined to pairs, pairs to quadruples, quadruples to
+// the number.
 inline std::uint64_t value_of_eight(std::uint64_t word) {
   word = (word * 10 + (word >> 8)) & 0x00FF00FF00FF00FF;
   word = (word * 100 + (word >> 16)) & 0x0000FFFF0000FFFF;
@@ -62,9 +67,12 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
       std::uint64_t word;
       std::memcpy(&word, p, 8);
       word ^= 0x3030303030303030;
-      if (!detail::eight_digits(word)) break;
-      digits = digits * 100000000 + detail::value_of_eight(word);
-      p += 8;
+      const int found = detail::leading_digits(word);
+      if (found == 0) return;
+      // Moved to the end of the word behind zeros, fewer than eight digits are eight.
+      digits = digits * detail::kSmallPowers[found] + detail::value_of_eight(word << (64 - 8 * found));
+      p += found;
+      if (found < 8) return;
     }
     while (p != end && is_digit(*p)) digits = digits * 10 + static_cast<std::uint64_t>(*p++ - '0');
   };
