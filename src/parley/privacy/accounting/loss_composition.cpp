@@ -1,0 +1,614 @@
+#include "parley/privacy/accounting/loss_composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <unsupported/Eigen/FFT>
+
+#include "parley/privacy/accounting/numerics.h"
+
+namespace parley::privacy::accounting {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+constexpr std::int64_t kLargestTransform = std::int64_t{1} << 21;
+// Close to the largest possible loss ln(delta) falls without bound, and following its slope has to end
+// somewhere.
+constexpr std::int64_t kLargestRefined = std::int64_t{1} << 18;
+// Tilted mass that may lie outside the window: e^-26 of the total.
+constexpr double kWindowLog = 26;
+// Grid points further from 0 than this lose their place in a double.
+constexpr double kLargestIndex = 4e15;
+
+// One step's grid law, tilted and in the direction asked for: weights sum to 1.
+struct TiltedGrid {
+  std::int64_t first = 0;
+  std::vector<double> weight;
+  double log_moment = 0;
+  double mean_index = 0;
+  double infinite = 0;
+  double largest_exponent = 0;
+};
+
+struct Directed {
+  const LossGrid* grid;
+  int direction;
+
+  [[nodiscard]] std::size_t size() const { return grid->log_s.size(); }
+  // In direction -1 the grid is read backwards: losses change sign, P and Q change places.
+  [[nodiscard]] std::int64_t first() const {
+    return direction > 0 ? grid->first : -(grid->first + static_cast<std::int64_t>(size()) - 1);
+  }
+  [[nodiscard]] double log_s(std::size_t j) const { return grid->log_s[direction > 0 ? j : size() - 1 - j]; }
+  [[nodiscard]] double lowest() const { return direction > 0 ? grid->forward_lowest : grid->backward_lowest; }
+  [[nodiscard]] double infinite() const {
+    return direction > 0 ? grid->forward_infinite : grid->backward_infinite;
+  }
+
+  // ln(mass e^(tilt l)) of the j-th point.
+  [[nodiscard]] double log_weight(std::size_t j, double tilt) const {
+    const double loss = static_cast<double>(first() + static_cast<std::int64_t>(j)) * grid->step;
+    double value = log_s(j) + (tilt + 0.5) * loss;
+    if (j == 0 && lowest() > 0) value = log_add(value, std::log(lowest()) + tilt * loss);
+    return value;
+  }
+  [[nodiscard]] double log_moment(double tilt) const {
+    double top = -kInfinity;
+    for (std::size_t j = 0; j < size(); ++j) top = std::max(top, log_weight(j, tilt));
+    double sum = 0;
+    for (std::size_t j = 0; j < size(); ++j) sum += std::exp(log_weight(j, tilt) - top);
+    return top + std::log(sum);
+  }
+};
+
+TiltedGrid tilted(const LossGrid& grid, int direction, double tilt) {
+  const Directed law{&grid, direction};
+  TiltedGrid result;
+  result.first = law.first();
+  result.infinite = law.infinite();
+  result.weight.resize(law.size());
+  double top = -kInfinity;
+  for (std::size_t j = 0; j < law.size(); ++j) {
+    result.weight[j] = law.log_weight(j, tilt);
+    top = std::max(top, result.weight[j]);
+  }
+  double sum = 0, moment = 0;
+  for (std::size_t j = 0; j < law.size(); ++j) {
+    const double exponent = result.weight[j];
+    result.weight[j] = std::exp(exponent - top);
+    // The terms of the exponent round on their own scale.
+    if (result.weight[j] > 1e-18)
+      result.largest_exponent =
+          std::max(result.largest_exponent, std::fabs(exponent) + std::fabs(law.log_s(j)));
+    sum += result.weight[j];
+    moment += result.weight[j] * static_cast<double>(j);
+  }
+  for (double& w : result.weight) w /= sum;
+  result.log_moment = top + std::log(sum);
+  result.mean_index = static_cast<double>(result.first) + moment / sum;
+  return result;
+}
+
+// The next length of the form 2^a, 3 2^a or 5 2^a.
+std::int64_t transform_size(double size) {
+  std::int64_t best = kLargestTransform;
+  for (const std::int64_t odd : {1, 3, 5}) {
+    std::int64_t n = 256 * odd;
+    while (static_cast<double>(n) < size) n *= 2;
+    best = std::min(best, n);
+  }
+  return best;
+}
+
+// Plans (tables of roots of unity) are kept: they cost more than a transform.
+Eigen::FFT<double>& transform_of_this_thread() {
+  thread_local Eigen::FFT<double> transform = [] {
+    Eigen::FFT<double> made;
+    made.SetFlag(Eigen::FFT<double>::HalfSpectrum);
+    return made;
+  }();
+  return transform;
+}
+
+}  // namespace
+
+// Cumulants of the tilted sum from quadrature nodes: decides tilt, window and grid, and never enters an
+// answer.
+class LossComposition::Aim {
+ public:
+  struct Cumulants {
+    double log_moment = 0, mean = 0, variance = 0;
+  };
+  // Tails that count as infinite losses are cut so that together they are at most 1e-6 of e^log_delta.
+  Aim(const LossComposition& composition, int direction, double log_delta) : direction_(direction) {
+    double steps = 0;
+    for (const Part& part : composition.parts_) steps += static_cast<double>(part.count);
+    const double infinite = std::max(std::exp(log_delta - 14 - std::log(steps)), 1e-270);
+    // At the other end mass is only moved up a little: it may be much more.
+    const double lowest = std::max(infinite, 1e-10 / steps);
+    cut_ = direction > 0 ? Cut{infinite, lowest} : Cut{lowest, infinite};
+    for (const Part& part : composition.parts_)
+      laws_.push_back({part.step->nodes(cut_), static_cast<double>(part.count)});
+  }
+  [[nodiscard]] const Cut& cut() const { return cut_; }
+  [[nodiscard]] int direction() const { return direction_; }
+  [[nodiscard]] Cumulants cumulants(double tilt) const;
+  [[nodiscard]] double tilt_for_epsilon(double epsilon) const;
+  [[nodiscard]] double tilt_for_delta(double delta) const;
+  // Saddle-point estimate of ln delta(epsilon).
+  [[nodiscard]] double estimate(double tilt, double epsilon) const;
+
+ private:
+  struct Law {
+    LossNodes nodes;
+    double count;
+  };
+  int direction_;
+  Cut cut_;
+  std::vector<Law> laws_;
+};
+
+struct LossComposition::Target {
+  const Aim* aim;
+  double tilt;
+  double epsilon;  // where accuracy is wanted
+  double tolerance;
+  double slope;  // -d ln(delta)/d epsilon near epsilon, at least the tilt: decides the grid
+};
+
+// The composed law in a window, tilted, with suffix sums that give delta for every epsilon inside.
+class LossComposition::Window {
+ public:
+  // Upper bound of delta(epsilon).
+  [[nodiscard]] double delta(double epsilon) const {
+    if (!valid_) return 1;
+    const double position = epsilon / step_ - static_cast<double>(first_);
+    std::size_t n = 0;
+    long double below = 0;
+    if (position < 0) {
+      below = below_;
+    } else if (position >= static_cast<double>(s0_.size() - 1)) {
+      return std::min(1.0, rest_ + above_);
+    } else {
+      n = static_cast<std::size_t>(std::floor(position)) + 1;
+    }
+    const long double gap = std::exp(static_cast<long double>(epsilon) - reference_);
+    const long double inside = s0_[n] - gap * s1_[n];
+    const long double answer =
+        std::exp(static_cast<long double>(log_scale_)) * std::max(inside, 0.0L) * (1 + 1e-11L);
+    return static_cast<double>(std::min(1.0L, answer + below + above_ + rest_));
+  }
+  // -d ln(delta)/d epsilon. Where the law is far from normal it exceeds the tilt, and the grid must follow
+  // it.
+  [[nodiscard]] double slope(double epsilon) const {
+    const double step = 2 * step_;
+    const double here = delta(epsilon), there = delta(epsilon + step);
+    return there > 0 && here > there ? std::log(here / there) / step : 0;
+  }
+  // Whether the grid was fine enough for the slope that was found: cost (1 + slope) k h^2/12, within a
+  // factor 2.
+  [[nodiscard]] bool fine_enough(const Target& target, double slope_found) const {
+    if (exact_grid_ || size_ > kLargestRefined / 2) return true;
+    return 1 + slope_found < 2 * (1 + std::max(target.tilt, target.slope));
+  }
+  [[nodiscard]] double low() const { return static_cast<double>(first_) * step_; }
+  [[nodiscard]] double high() const {
+    return (static_cast<double>(first_) + static_cast<double>(s0_.size()) - 1) * step_;
+  }
+
+  bool valid_ = false;
+  bool exact_grid_ = false;
+  double step_ = 0, reference_ = 0, log_scale_ = 0;
+  std::int64_t first_ = 0, size_ = 0;
+  std::vector<long double> s0_, s1_;  // sums over points n, n+1, ...
+  double above_ = 0, below_ = 0, rest_ = 0;
+};
+
+void LossComposition::add(std::unique_ptr<StepLoss> step, std::int64_t count) {
+  if (step == nullptr) {
+    available_ = false;
+    return;
+  }
+  parts_.push_back({std::move(step), count});
+}
+
+void LossComposition::add_leak(double probability, std::int64_t count) {
+  log_no_leak_ += static_cast<double>(count) * std::log1p(-probability) * (1 + kSlack);
+}
+
+bool LossComposition::symmetric() const {
+  return std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.step->symmetric(); });
+}
+
+LossComposition::Aim::Cumulants LossComposition::Aim::cumulants(double tilt) const {
+  Cumulants total;
+  const double slope = direction_ * (tilt + 0.5);
+  for (const auto& [nodes, count] : laws_) {
+    const std::size_t size = nodes.loss.size();
+    double top = -kInfinity;
+    for (std::size_t i = 0; i < size; ++i) top = std::max(top, nodes.log_s[i] + slope * nodes.loss[i]);
+    const auto each = [&](const auto& visit) {
+      for (std::size_t i = 0; i < size; ++i) {
+        const double exponent = nodes.log_s[i] + slope * nodes.loss[i] - top;
+        if (exponent > -45) visit(std::exp(exponent), nodes.loss[i]);
+      }
+    };
+    double sum = 0, first = 0, second = 0;
+    each([&](double w, double l) { sum += w, first += w * l, second += w * l * l; });
+    const double mean = first / sum;
+    double spread = second / sum - mean * mean;
+    if (spread < 1e-8 * mean * mean) {  // cancellation: centre first
+      spread = 0;
+      each([&](double w, double l) { spread += w / sum * (l - mean) * (l - mean); });
+    }
+    total.log_moment += count * (top + std::log(sum));
+    total.mean += count * direction_ * mean;
+    total.variance += count * spread;
+  }
+  return total;
+}
+
+namespace {
+// Tilts beyond this many inverse standard deviations change nothing any more.
+constexpr double kSteepest = 80;
+}  // namespace
+
+// The tilt whose mean is epsilon; 0 when epsilon lies below the mean.
+double LossComposition::Aim::tilt_for_epsilon(double epsilon) const {
+  const Cumulants plain = cumulants(0);
+  if (plain.mean >= epsilon) return 0;
+  double low = 0, high = kSteepest / std::sqrt(plain.variance);
+  if (cumulants(high).mean <= epsilon) return high;
+  double t = std::min(high, (epsilon - plain.mean) / plain.variance);
+  for (int i = 0; i < 60; ++i) {
+    const Cumulants c = cumulants(t);
+    const double gap = c.mean - epsilon;
+    if (std::fabs(gap) < 0.02 * std::sqrt(c.variance)) return t;
+    (gap > 0 ? high : low) = t;
+    double next = t - gap / c.variance;
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (high - low < 1e-6 * high) break;
+    t = next;
+  }
+  return t;
+}
+
+// The tilt t at which the saddle-point estimate exp(K(t) - t K'(t))/(t (1+t) sqrt(2 pi K''(t))) of delta at
+// epsilon = K'(t) is the delta asked for.
+double LossComposition::Aim::tilt_for_delta(double delta) const {
+  const double scale = 1 / std::sqrt(cumulants(0).variance);
+  const double target = std::log(delta);
+  const auto excess = [&](double log_t) {
+    const double t = std::exp(log_t);
+    const Cumulants c = cumulants(t);
+    return c.log_moment - t * c.mean - std::log(t) - std::log1p(t) -
+           0.5 * std::log(2 * std::numbers::pi * std::max(c.variance, 1e-300)) - target;
+  };
+  double low = std::log(1e-4 * scale), high = std::log(kSteepest * scale);
+  double at_low = excess(low), at_high = excess(high);
+  if (at_low <= 0) return std::exp(low);
+  if (at_high >= 0) return std::exp(high);
+  for (int i = 0; i < 40 && high - low > 1e-3; ++i) {
+    // Illinois steps, with a bisection now and then.
+    double middle = i % 3 == 2 ? 0.5 * (low + high) : low + (high - low) * at_low / (at_low - at_high);
+    const double value = excess(middle);
+    if (std::fabs(value) < 0.02) return std::exp(middle);
+    if (value > 0) {
+      low = middle, at_low = value, at_high *= 0.5;
+    } else {
+      high = middle, at_high = value, at_low *= 0.5;
+    }
+  }
+  return std::exp(0.5 * (low + high));
+}
+
+LossComposition::Window LossComposition::compose(const Target& target) const {
+  Window window;
+  const Aim& aim = *target.aim;
+  const int direction = aim.direction();
+  const double tilt = target.tilt;
+  const Aim::Cumulants centre = aim.cumulants(tilt);
+  // Laws on a few points lose their spread when tilted hard; what is left of it must not shrink the grid to
+  // nothing.
+  const double deviation = std::sqrt(std::max(centre.variance, 1e-3 * aim.cumulants(0).variance));
+  if (!(deviation > 0) || !std::isfinite(deviation)) return window;
+
+  // How far the tilted sum reaches, by Chernoff: points beyond hold less than e^-kWindowLog.
+  const auto reach = [&](int side) {
+    const auto bound = [&](double log_t) {
+      const double t = std::exp(log_t);
+      return (aim.cumulants(tilt + side * t).log_moment - centre.log_moment + kWindowLog) / t;
+    };
+    const double guess = std::log(std::sqrt(2 * kWindowLog) / deviation);
+    const Minimum best = golden_section(guess - 3, guess + 1, 12, bound);
+    return Minimum{side * std::exp(best.at), side * best.value};
+  };
+  const Minimum up = reach(+1), down = reach(-1);
+  const double top = up.value, bottom = down.value;
+
+  double steps = 0, lattice = 0;
+  bool one_lattice = true, only_lattice = true;
+  for (const Part& part : parts_) {
+    steps += static_cast<double>(part.count);
+    only_lattice = only_lattice && part.step->only_lattice();
+    const double own = part.step->lattice();
+    if (own > 0) {
+      one_lattice = one_lattice && (lattice == 0 || lattice == own);
+      lattice = own;
+    }
+  }
+  const double steepness = 1 + std::max(tilt, target.slope);
+  const double epsilon_excess =
+      std::min(target.tolerance / steepness, 0.1 * target.tolerance * std::max(target.epsilon, 0.01));
+  double h = std::min(std::sqrt(12 * epsilon_excess / (steepness * steps)), deviation / 8);
+  if (!(h > 0) || !std::isfinite((top - bottom) / h)) return window;
+  const auto span = [&] { return (top - bottom) / h + 8; };
+  const bool refined = target.slope > tilt;
+  while (span() > static_cast<double>(refined ? kLargestRefined : kLargestTransform)) h *= 1.25;
+  if (lattice > 0 && one_lattice && h < lattice) h = lattice / std::ceil(lattice / h);
+  // Everything on one lattice: its own grid is exact.
+  if (lattice > 0 && one_lattice && only_lattice) h = lattice;
+  const std::int64_t size = transform_size(span());
+
+  for (const Part& part : parts_)
+    while (part.step->span(aim.cut()) / h > 4e6) h *= 1.25;
+
+  std::vector<LossGrid> grids;
+  std::vector<TiltedGrid> laws;
+  double offset = 0, mean = 0, log_moment = 0, infinite_log = log_no_leak_, rounding = 0;
+  std::vector<std::int64_t> shifts;
+  for (const Part& part : parts_) {
+    grids.push_back(part.step->grid(h, aim.cut()));
+    laws.push_back(tilted(grids.back(), direction, tilt));
+    const TiltedGrid& law = laws.back();
+    const auto count = static_cast<double>(part.count);
+    shifts.push_back(std::llround(law.mean_index));
+    offset += count * static_cast<double>(shifts.back());
+    mean += count * law.mean_index;
+    log_moment += count * law.log_moment;
+    rounding += count * kUnit * (16 + 4 * law.largest_exponent + std::fabs(law.log_moment));
+    infinite_log += count * std::log1p(-std::min(law.infinite, 0.5));
+  }
+  if (!(std::fabs(offset) < kLargestIndex) || !(std::fabs(mean) < kLargestIndex)) return window;
+
+  // Fourier: product of powers. Each law is centred first, so phases stay small where the product is large.
+  const auto n = static_cast<std::size_t>(size), half = n / 2 + 1;
+  Eigen::FFT<double>& transform = transform_of_this_thread();
+  std::vector<double> signal(n);
+  const double relative = 12 * kUnit * std::log2(static_cast<double>(size));
+  struct Spectrum {
+    std::vector<Complex> value;
+    double error = 0;  // 2-norm of its rounding error
+    double count = 0;
+  };
+  std::vector<Spectrum> spectra;
+  for (std::size_t p = 0; p < laws.size(); ++p) {
+    std::fill(signal.begin(), signal.end(), 0.0);
+    const TiltedGrid& law = laws[p];
+    std::int64_t at = (law.first - shifts[p]) % size;
+    if (at < 0) at += size;
+    for (const double w : law.weight) {
+      signal[static_cast<std::size_t>(at)] += w;
+      if (++at == size) at = 0;
+    }
+    double norm = 0;
+    for (const double w : signal) norm += w * w;
+    Spectrum& own = spectra.emplace_back();
+    own.error = relative * std::sqrt(norm * static_cast<double>(size));
+    own.count = static_cast<double>(parts_[p].count);
+    own.value.resize(half);
+    transform.fwd(own.value, signal);
+  }
+  // G = prod F^k, and the sum over frequencies of its error: |F^k - (F+dF)^k| <= k |dF| (|F|+|dF|)^(k-1), by
+  // Cauchy-Schwarz over frequencies with the 2-norm of dF, plus the rounding of the power itself. Where the
+  // product is below e^-90 even with every |F| widened by its error it is set to 0; that costs e^-90 per
+  // frequency.
+  std::vector<Complex> spectrum(half, Complex(0));
+  std::vector<double> squares(spectra.size(), 0.0);
+  double total_size = 0, neglected = 0;
+  constexpr double kNegligibleLog = -90;
+  // One law: the same test without a logarithm.
+  const double quick = spectra.size() == 1 && spectra[0].count > 1
+                           ? std::exp(kNegligibleLog / (spectra[0].count - 1)) - spectra[0].error
+                           : 0;
+  for (std::size_t f = 0; f < half; ++f) {
+    if (quick > 0 && std::norm(spectra[0].value[f]) < quick * quick) {
+      neglected += std::exp(kNegligibleLog) * steps;
+      continue;
+    }
+    double widened = 0, least_own = 0;
+    for (const Spectrum& own : spectra) {
+      const double log_widened = std::log(std::sqrt(std::norm(own.value[f])) + own.error);
+      widened += own.count * log_widened;
+      least_own = std::min(least_own, log_widened);
+    }
+    if (widened - least_own < kNegligibleLog) {
+      neglected += std::exp(kNegligibleLog) * steps;
+      continue;
+    }
+    double log_size = 0, phase = 0;
+    for (std::size_t p = 0; p < spectra.size(); ++p) {
+      const Spectrum& own = spectra[p];
+      const double magnitude = 0.5 * std::log(std::max(std::norm(own.value[f]), 1e-300));
+      log_size += own.count * magnitude;
+      phase += std::remainder(own.count * std::arg(own.value[f]), 2 * std::numbers::pi);
+      const double others = widened - std::log(std::sqrt(std::norm(own.value[f])) + own.error);
+      squares[p] += 2 * std::exp(2 * std::min(others, 0.0));
+    }
+    const double magnitude = std::exp(log_size);
+    total_size += 2 * magnitude;
+    spectrum[f] = {magnitude * std::cos(phase), magnitude * std::sin(phase)};
+  }
+  double error = 2 * neglected;
+  for (std::size_t p = 0; p < spectra.size(); ++p)
+    error += spectra[p].count * (spectra[p].error * std::sqrt(squares[p]) + 8 * kUnit * total_size);
+  error /= static_cast<double>(size);
+  transform.inv(signal, spectrum, static_cast<Eigen::Index>(size));
+  double norm = 0;
+  for (const double w : signal) norm += w * w;
+  error += relative * std::sqrt(norm);
+
+  // Place the window: the array is periodic, the law is where it was aimed.
+  const double spare = static_cast<double>(size) - (top - bottom) / h;
+  const auto periodic_first = static_cast<std::int64_t>(std::floor(bottom / h - spare / 2));
+  // Points below the epsilons that will be asked for need no sums.
+  const double needed = std::min(target.epsilon, centre.mean) - 3 * deviation;
+  const std::int64_t skipped = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(std::floor(needed / h)) - periodic_first - 1, 0, size - 2);
+  const std::int64_t first = periodic_first + skipped;
+  window.valid_ = true;
+  window.exact_grid_ = lattice > 0 && one_lattice && only_lattice;
+  window.step_ = h;
+  window.first_ = first;
+  window.size_ = size;
+  const auto kept = static_cast<std::size_t>(size - skipped);
+  window.reference_ = static_cast<double>(periodic_first + size / 2) * h;
+  window.log_scale_ = log_moment - tilt * window.reference_ + rounding;
+  window.s0_.assign(kept + 1, 0.0L);
+  window.s1_.assign(kept + 1, 0.0L);
+  const auto base = static_cast<std::int64_t>(offset);
+  std::int64_t slot = (first - base) % size;
+  if (slot < 0) slot += size;
+  const long double decay = std::exp(static_cast<long double>(tilt) * h),
+                    unit_decay = std::exp(static_cast<long double>(h));
+  long double factor = 0, unit_factor = 0;
+  constexpr std::size_t kRestart = 256;  // factors drift by 1e-17 per point between exact evaluations
+  slot = (slot + static_cast<std::int64_t>(kept)) % size;
+  for (std::size_t j = kept; j-- > 0;) {
+    slot = slot == 0 ? size - 1 : slot - 1;
+    if ((kept - 1 - j) % kRestart == 0) {
+      const long double away =
+          static_cast<long double>(static_cast<double>(first + static_cast<std::int64_t>(j)) * h) -
+          window.reference_;
+      factor = std::exp(-tilt * away);
+      unit_factor = std::exp(-away);
+    }
+    const long double mass = (std::max(signal[static_cast<std::size_t>(slot)], 0.0) + error) * factor;
+    window.s0_[j] = window.s0_[j + 1] + mass;
+    window.s1_[j] = window.s1_[j + 1] + mass * unit_factor;
+    factor *= decay;
+    unit_factor *= unit_decay;
+  }
+  const auto tail = [&](double t, double edge) {
+    double moment = 0;
+    for (std::size_t p = 0; p < grids.size(); ++p)
+      moment += static_cast<double>(parts_[p].count) * Directed{&grids[p], direction}.log_moment(t);
+    return std::min(1.0, std::exp(moment - t * edge + rounding) * (1 + 1e-9));
+  };
+  window.above_ = tail(tilt + up.at, window.high());
+  // Mass below the window matters only to an epsilon below it.
+  window.below_ =
+      target.epsilon < window.low() && tilt + down.at < 0 ? tail(tilt + down.at, window.low()) : 1;
+  window.rest_ = -std::expm1(infinite_log) * (1 + 1e-12);
+  return window;
+}
+
+// With the tilted sum taken as normal, mean m and deviation s: E_tilted[e^(-t(L-eps)) (1 - e^(eps-L))_+] is a
+// difference of two scaled normal tails.
+double LossComposition::Aim::estimate(double tilt, double epsilon) const {
+  const Cumulants c = cumulants(tilt);
+  const long double s = std::sqrt(c.variance), gap = (epsilon - c.mean) / s;
+  const auto tail = [&](long double t) {  // E[e^(-t (L - epsilon)); L > epsilon]
+    const long double x = gap + t * s;
+    // e^(t s gap + t^2 s^2/2) tail(x) = phi(gap) mills(x)
+    if (x > 50)
+      return std::exp(-gap * gap / 2) / std::sqrt(2 * std::numbers::pi_v<long double>) / (x + 1 / x);
+    return std::exp(t * s * gap + t * t * s * s / 2) * normal_tail(x);
+  };
+  const long double part = tail(tilt) - tail(tilt + 1);
+  return c.log_moment - tilt * epsilon + static_cast<double>(std::log(std::max(part, 1e-30L)));
+}
+
+namespace {
+// First guess of ln delta, before anything is known: keeps tails down to 1e-60.
+constexpr double kUnknownLogDelta = -120;
+}  // namespace
+
+double LossComposition::estimated_log_delta(double epsilon, double log_delta) const {
+  if (!available_ || parts_.empty()) return std::nan("");
+  double worst = -kInfinity;
+  for (const int direction : {+1, -1}) {
+    const Aim aim(*this, direction, log_delta);
+    worst = std::max(worst, aim.estimate(aim.tilt_for_epsilon(epsilon), epsilon));
+    if (symmetric()) break;
+  }
+  return std::min(worst, 0.0);
+}
+
+double LossComposition::delta_in(int direction, double epsilon, double tolerance, double enough) const {
+  if (!available_) return 1;
+  if (parts_.empty()) return -std::expm1(log_no_leak_);
+  // Below `enough` the exact value does not matter: tails may be cut as if it were that.
+  const double floor = enough > 0 ? std::log(enough) : -600;
+  double log_delta = std::max(kUnknownLogDelta, floor);
+  for (int i = 0; i < 2; ++i) {
+    // Cutting at the tails that matter can lower the estimate, which moves the cut: once is enough.
+    const Aim rough(*this, direction, log_delta);
+    log_delta = std::clamp(rough.estimate(rough.tilt_for_epsilon(epsilon), epsilon), floor, 0.0);
+  }
+  double answer = 1, slope = 0;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const Aim aim(*this, direction, log_delta);
+    const Target target{&aim, aim.tilt_for_epsilon(epsilon), epsilon, tolerance, slope};
+    const Window window = compose(target);
+    if (!window.valid_) break;
+    answer = std::min(answer, window.delta(epsilon));
+    slope = std::max(slope, window.slope(epsilon));
+    if (answer < enough) break;
+    const bool tails_fit = std::log(std::max(answer, 1e-300)) > log_delta - 5 || log_delta <= floor;
+    if (tails_fit && window.fine_enough(target, slope)) break;
+    log_delta = std::clamp(std::log(std::max(answer, 1e-300)), floor, 0.0);
+  }
+  return answer;
+}
+
+// Usually one direction clearly dominates: a coarse bound of the other then settles the matter.
+double LossComposition::delta(double epsilon, double tolerance) const {
+  const double forward = delta_in(+1, epsilon, tolerance);
+  if (symmetric() || !available_ || parts_.empty()) return forward;
+  if (tolerance < kCoarse && delta_in(-1, epsilon, kCoarse, forward) <= forward) return forward;
+  return std::max(forward, delta_in(-1, epsilon, tolerance));
+}
+
+double LossComposition::epsilon_in(int direction, double delta, double tolerance) const {
+  if (!available_) return kInfinity;
+  const double leak = -std::expm1(log_no_leak_);
+  if (delta <= leak) return kInfinity;
+  if (parts_.empty()) return 0;
+  const Aim aim(*this, direction, std::log(delta - leak));
+  Target target{&aim, aim.tilt_for_delta(delta - leak), 0, tolerance, 0};
+  double answer = kInfinity;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const Aim::Cumulants c = aim.cumulants(target.tilt);
+    target.epsilon = std::isfinite(answer) ? answer : std::max(c.mean, 0.0);
+    const Window window = compose(target);
+    if (!window.valid_) return answer;
+    const auto safe = [&](double epsilon) { return window.delta(epsilon) <= delta; };
+    const double low = std::max(0.0, window.low()), high = window.high();
+    if (safe(0)) return 0;
+    if (!safe(high)) {
+      target.tilt = target.tilt * 1.5 + 0.5 / std::sqrt(c.variance);
+      continue;
+    }
+    const double found = smallest_safe(safe(low) ? 0 : low, high, safe);
+    answer = std::min(answer, found);
+    const double slope = window.slope(found);
+    const bool aimed = std::fabs(found - c.mean) < 2.5 * std::sqrt(c.variance);
+    if (aimed && window.fine_enough(target, slope)) break;
+    target.slope = std::max(target.slope, slope);
+    if (!aimed) target.tilt = aim.tilt_for_epsilon(found);
+  }
+  return answer;
+}
+
+double LossComposition::epsilon(double delta, double tolerance) const {
+  const double forward = epsilon_in(+1, delta, tolerance);
+  if (symmetric() || std::isinf(forward) || parts_.empty()) return forward;
+  if (tolerance < kCoarse && delta_in(-1, forward, kCoarse, delta) <= delta) return forward;
+  return std::max(forward, epsilon_in(-1, delta, tolerance));
+}
+
+}  // namespace parley::privacy::accounting

@@ -1,0 +1,15 @@
+// Optimal composition of pure steps. Kairouz, Oh, Viswanath 2015, Theorem 3.3, for every real epsilon: k
+// steps that are e-DP (or (e, d)-DP) compose, adaptively, to exactly
+//   delta(epsilon) = 1 - (1-d)^k (1 - D),   D = sum_l C(k,l) p^l (1-p)^(k-l) (1 - e^(epsilon - (2l-k)e))_+,
+//   p = e^e/(1+e^e).
+#pragma once
+#include <cstdint>
+
+namespace parley::privacy::accounting {
+
+// D above, rounded up.
+double optimal_pure_delta(double step_epsilon, std::int64_t count, double epsilon);
+// Smallest epsilon with optimal_pure_delta <= delta, rounded up; at most count * step_epsilon.
+double optimal_pure_epsilon(double step_epsilon, std::int64_t count, double delta);
+
+}  // namespace parley::privacy::accounting

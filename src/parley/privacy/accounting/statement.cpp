@@ -1,0 +1,44 @@
+#include "parley/privacy/accounting/statement.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace parley::privacy {
+
+std::string rounded_up(double value, int digits) {
+  if (!std::isfinite(value)) return "inf";
+  if (value <= 0) return "0";
+  std::string text = fmt::format("{:.{}g}", value, digits);
+  // Half a unit in the last digit more rounds up exactly when plain rounding went down.
+  if (std::strtod(text.c_str(), nullptr) < value) {
+    const double unit = std::pow(10.0, std::floor(std::log10(value)) - digits + 1);
+    text = fmt::format("{:.{}g}", std::strtod(text.c_str(), nullptr) + unit, digits);
+  }
+  return text;
+}
+
+std::string in_words(double epsilon, double delta, Neighbours neighbours) {
+  const std::string change =
+      neighbours == Neighbours::kReplaceOne
+          ? "Counted for one person's record being replaced by any other (replace-one)."
+          : "Counted for one person's record being added or taken away (add-remove).";
+  if (!std::isfinite(epsilon) || delta >= 1)
+    return "Nothing can be promised: what was released may reveal any single person's record. " + change;
+  if (epsilon == 0 && delta == 0) return "Nothing was released about anybody. " + change;
+  const std::string except =
+      delta > 0 ? fmt::format(", except with probability {}", rounded_up(delta, 3)) : std::string();
+  const double factor = std::exp(epsilon);
+  if (factor > 1e6)
+    return fmt::format(
+        "The bound (a factor of more than a million{}) is too weak to protect a person by itself. {}", except,
+        change);
+  return fmt::format(
+      "Any single person could change the probability of any outcome by at most a factor {}{}. Somebody who "
+      "thought it equally "
+      "likely that the person's data were one thing or another could become at most {} % sure. {}",
+      rounded_up(factor, 3), except, rounded_up(100 * factor / (1 + factor), 3), change);
+}
+
+}  // namespace parley::privacy

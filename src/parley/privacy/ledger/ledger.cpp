@@ -1,0 +1,506 @@
+#include "parley/privacy/ledger/ledger.h"
+
+#include <fmt/format.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <condition_variable>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "parley/core/text.h"
+#include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/accounting/filter.h"
+#include "parley/privacy/ledger/database.h"
+
+namespace parley::privacy {
+
+namespace {
+
+constexpr int kLayoutVersion = 1;
+const std::string kGenesis(64, '0');
+
+constexpr const char* kLayout = R"(
+CREATE TABLE entry (
+  number INTEGER PRIMARY KEY,
+  time INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  data_set TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  neighbours TEXT NOT NULL,
+  run TEXT NOT NULL,
+  key TEXT NOT NULL,
+  content TEXT NOT NULL,
+  hash TEXT NOT NULL);
+CREATE UNIQUE INDEX release ON entry (data_set, unit, neighbours, run, key) WHERE kind <> 'budget';
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TRIGGER no_change BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER no_removal BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+)";
+
+// Every field with its length in front, so that no two entries have the same bytes.
+std::string linked(const std::string& previous, const Entry& entry) {
+  std::string bytes;
+  for (const std::string& part :
+       {previous, std::to_string(entry.number), std::to_string(entry.time), entry.kind, entry.purse.data_set,
+        std::string(name(entry.purse.unit)), std::string(name(entry.purse.neighbours)), entry.run, entry.key,
+        entry.content})
+    bytes += fmt::format("{}:{}", part.size(), part);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  std::string hex;
+  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+std::optional<Unit> unit_named(std::string_view text) {
+  for (const Unit unit : {Unit::kRecord, Unit::kTuple, Unit::kLabel, Unit::kClient})
+    if (name(unit) == text) return unit;
+  return std::nullopt;
+}
+
+std::optional<Neighbours> neighbours_named(std::string_view text) {
+  for (const Neighbours neighbours : {Neighbours::kReplaceOne, Neighbours::kAddRemove})
+    if (name(neighbours) == text) return neighbours;
+  return std::nullopt;
+}
+
+std::string to_json(const Budget& budget) {
+  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}}.dump();
+}
+
+Result<Budget> parse_budget(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("epsilon") || !json.contains("delta") || !json["epsilon"].is_number() ||
+      !json["delta"].is_number())
+    return fail(failed("not a budget: " + printable(text)));
+  PARLEY_TRY(const Epsilon epsilon, Epsilon::make(json["epsilon"].get<double>()));
+  PARLEY_TRY(const Delta delta, Delta::make(json["delta"].get<double>()));
+  return Budget{epsilon, delta};
+}
+
+// The order that allows the largest rho when every step is Gaussian: it maximises (epsilon - L/x)/(1 + x) over
+// x = a - 1 > 0 with L = ln(1/delta), so x = s + sqrt(s^2 + s), s = L/epsilon. A function of the budget alone.
+double renyi_order(double epsilon, double delta) {
+  const double s = std::log(1 / delta) / epsilon;
+  return 1 + s + std::sqrt(s * s + s);
+}
+
+using PurseKey = std::tuple<std::string, Unit, Neighbours>;
+PurseKey key_of(const Purse& purse) { return {purse.data_set, purse.unit, purse.neighbours}; }
+
+// What is known of one purse after the entries read so far.
+struct Standing {
+  Purse purse;
+  std::optional<Budget> budget;
+  std::optional<Filter> filter;
+  bool exceeded = false;      // a lowered budget that the past already exceeds: nothing more is allowed
+  std::vector<Event> events;  // grouped by mechanism
+  std::int64_t charges = 0;
+
+  void note(const Event& event) {
+    ++charges;
+    for (Event& known : events)
+      if (known.mechanism == event.mechanism) {
+        known.count += event.count;
+        return;
+      }
+    events.push_back(event);
+  }
+};
+
+}  // namespace
+
+struct Ledger::State {
+  Database database;
+  std::map<PurseKey, Standing> standings;
+  std::int64_t last = 0;  // number of the newest entry that was read
+  std::string head = kGenesis;
+
+  // Charges that wait for the next commit; whoever finds no writer becomes the writer for all of them.
+  struct Waiting {
+    const Purse* purse;
+    std::span<const Charge> charges;
+    std::optional<Result<std::vector<Receipt>>> outcome;
+  };
+  std::mutex mutex;
+  std::condition_variable turn;
+  std::vector<Waiting*> queue;
+  bool writing = false;
+
+  Error damaged(std::int64_t number, std::string_view what) const {
+    return failed(fmt::format("ledger {}: entry {} {}; the record was tampered with or damaged", database.file(), number, what));
+  }
+
+  // Applies one entry to the standing of its purse.
+  Result<void> apply(const Entry& entry) {
+    Standing& standing = standings[key_of(entry.purse)];
+    standing.purse = entry.purse;
+    if (entry.kind == "budget") {
+      PARLEY_TRY(const Budget budget, parse_budget(entry.content));
+      standing.budget = budget;
+      return rebuild(standing);
+    }
+    if (entry.kind != "charge" && entry.kind != "void-charge") return fail(damaged(entry.number, "is of an unknown kind"));
+    PARLEY_TRY(const Event event, parse_event(entry.content));
+    standing.note(event);
+    count(standing, event);
+    return {};
+  }
+
+  // A charge that the filter does not take was made under an earlier, larger budget.
+  static void count(Standing& standing, const Event& event) {
+    if (standing.filter && !standing.filter->charge(event, standing.purse.neighbours)) standing.exceeded = true;
+  }
+
+  // A new budget is checked against everything that was ever charged.
+  static Result<void> rebuild(Standing& standing) {
+    const double epsilon = standing.budget->epsilon.value();
+    const double delta = standing.budget->delta.value();
+    Filter::Rules rules;
+    rules.orders = {renyi_order(epsilon, delta)};
+    rules.step_delta = 0.1 * delta;
+    PARLEY_TRY(standing.filter, Filter::make({standing.budget->epsilon, standing.budget->delta, standing.purse.neighbours}, rules));
+    standing.exceeded = false;
+    for (const Event& event : standing.events) count(standing, event);
+    return {};
+  }
+
+  static Result<Entry> read_row(const Statement& row) {
+    Entry entry;
+    entry.number = row.integer(0);
+    entry.time = row.integer(1);
+    entry.kind = row.text(2);
+    entry.purse.data_set = row.text(3);
+    const auto unit = unit_named(row.text(4));
+    const auto neighbours = neighbours_named(row.text(5));
+    if (!unit || !neighbours) return fail(failed(fmt::format("ledger: entry {} names an unknown unit or relation", entry.number)));
+    entry.purse.unit = *unit;
+    entry.purse.neighbours = *neighbours;
+    entry.run = row.text(6);
+    entry.key = row.text(7);
+    entry.content = row.text(8);
+    entry.hash = row.text(9);
+    return entry;
+  }
+
+  // Calls visit(entry) for the entries after `last`, checking each link; then the head.
+  template <class Visit>
+  Result<void> walk(std::int64_t& number, std::string& hash, const Visit& visit) {
+    PARLEY_TRY(Statement rows, database.prepare("SELECT number, time, kind, data_set, unit, neighbours, run, key, content, hash "
+                                                "FROM entry WHERE number > ? ORDER BY number"));
+    rows.bind(1, number);
+    while (true) {
+      PARLEY_TRY(const bool more, rows.step());
+      if (!more) break;
+      PARLEY_TRY(const Entry entry, read_row(rows));
+      if (entry.number != number + 1) return fail(damaged(number + 1, "is missing"));
+      if (linked(hash, entry) != entry.hash) return fail(damaged(entry.number, "does not match its hash"));
+      PARLEY_CHECK(visit(entry));
+      number = entry.number;
+      hash = entry.hash;
+    }
+    PARLEY_TRY(Statement head_row, database.prepare("SELECT number, hash FROM head WHERE one = 1"));
+    PARLEY_TRY(const bool present, head_row.step());
+    if (!present || head_row.integer(0) != number || head_row.text(1) != hash)
+      return fail(damaged(number, "is not the recorded end: entries were cut off"));
+    return {};
+  }
+
+  // Reads what other processes appended. Call inside a transaction before deciding anything.
+  Result<void> catch_up() {
+    return walk(last, head, [this](const Entry& entry) { return apply(entry); });
+  }
+
+  // Writes the entries and, once all of them are in, counts them. A write that fails leaves the
+  // transaction to be rolled back (`broken`).
+  Result<std::vector<Receipt>> append(std::vector<Entry> entries) {
+    broken = true;
+    PARLEY_TRY(Statement insert, database.prepare("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?)"));
+    std::int64_t number = last;
+    std::string hash = head;
+    for (Entry& entry : entries) {
+      entry.number = ++number;
+      entry.time = static_cast<std::int64_t>(std::time(nullptr));
+      entry.hash = hash = linked(hash, entry);
+      insert.bind(1, entry.number).bind(2, entry.time).bind(3, entry.kind).bind(4, entry.purse.data_set);
+      insert.bind(5, name(entry.purse.unit)).bind(6, name(entry.purse.neighbours)).bind(7, entry.run);
+      insert.bind(8, entry.key).bind(9, entry.content).bind(10, entry.hash);
+      PARLEY_CHECK(insert.run());
+    }
+    std::vector<Receipt> receipts;
+    for (const Entry& entry : entries) {
+      PARLEY_CHECK(apply(entry));
+      receipts.push_back({entry.number});
+    }
+    last = number;
+    head = hash;
+    broken = false;
+    return receipts;
+  }
+
+  Result<void> write_head() {
+    PARLEY_TRY(Statement update, database.prepare("UPDATE head SET number = ?, hash = ? WHERE one = 1"));
+    update.bind(1, last).bind(2, head);
+    return update.run();
+  }
+
+  // Checks and appends one request inside the open transaction; all of its charges or none.
+  Result<std::vector<Receipt>> admit(const Purse& purse, std::span<const Charge> charges) {
+    const auto found = standings.find(key_of(purse));
+    if (found == standings.end() || !found->second.budget)
+      return fail(Error{Fault::kBudgetEnded,
+                        fmt::format("no budget was set for {} DP ({}) of data set '{}'; nothing was released",
+                                    name(purse.unit), name(purse.neighbours), printable(purse.data_set))});
+    Standing& standing = found->second;
+    PARLEY_TRY(Statement search, database.prepare("SELECT number FROM entry WHERE kind <> 'budget' AND data_set = ? AND unit = ? "
+                                                  "AND neighbours = ? AND run = ? AND key = ?"));
+    Filter trial = *standing.filter;
+    for (std::size_t c = 0; c < charges.size(); ++c) {
+      const Charge& charge = charges[c];
+      PARLEY_CHECK(validate(charge.event));
+      search.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours));
+      search.bind(4, charge.run).bind(5, charge.key);
+      PARLEY_TRY(const bool repeated, search.step());
+      if (repeated) {
+        const std::int64_t earlier = search.integer(0);
+        return fail(failed(fmt::format("release '{}' of run '{}' was charged before (entry {}): a repeated request gets the stored answer, "
+                                       "not fresh noise", printable(charge.key), printable(charge.run), earlier)));
+      }
+      for (std::size_t other = 0; other < c; ++other)
+        if (charges[other].run == charge.run && charges[other].key == charge.key)
+          return fail(failed(fmt::format("release '{}' appears twice in one request", printable(charge.key))));
+      if (standing.exceeded || !trial.charge(charge.event, purse.neighbours))
+        return fail(Error{Fault::kBudgetEnded,
+                          fmt::format("the budget of data set '{}' (epsilon {}, delta {}) is {:.1f} % used and does not allow {} x{} more; "
+                                      "nothing was released", printable(purse.data_set), standing.budget->epsilon.value(),
+                                      standing.budget->delta.value(), standing.exceeded ? 100.0 : 100 * standing.filter->used(),
+                                      name(charge.event.mechanism), charge.event.count)});
+    }
+    std::vector<Entry> entries;
+    for (const Charge& charge : charges) {
+      Entry entry;
+      entry.kind = charge.claimed ? "charge" : "void-charge";
+      entry.purse = purse;
+      entry.run = charge.run;
+      entry.key = charge.key;
+      entry.content = privacy::to_json(charge.event);
+      entries.push_back(std::move(entry));
+    }
+    return append(std::move(entries));
+  }
+
+  void forget() {  // after a rollback: everything is read anew
+    standings.clear();
+    last = 0;
+    head = kGenesis;
+  }
+
+  // body() against one unchanging view of the file.
+  template <class Body>
+  auto reading(const Body& body) -> decltype(body()) {
+    PARLEY_TRY(const Transaction view, Transaction::begin_reading(database));
+    return body();
+  }
+
+  // body() inside one transaction that begins with what other processes wrote and ends on disk.
+  template <class Body>
+  Result<void> durably(const Body& body) {
+    const auto inside = [&]() -> Result<void> {
+      PARLEY_TRY(Transaction transaction, Transaction::begin(database));
+      PARLEY_CHECK(catch_up());
+      PARLEY_CHECK(body());
+      PARLEY_CHECK(write_head());
+      return transaction.commit();
+    };
+    broken = false;
+    auto done = inside();
+    if (!done) forget();
+    return done;
+  }
+
+  void write(const std::vector<Waiting*>& batch) {
+    const auto done = durably([&]() -> Result<void> {
+      for (Waiting* waiting : batch) {
+        waiting->outcome = admit(*waiting->purse, waiting->charges);
+        if (broken) return fail(waiting->outcome->error());
+      }
+      return {};
+    });
+    if (!done)
+      for (Waiting* waiting : batch) waiting->outcome = fail(done.error());
+  }
+
+  Result<void> prepare_file(bool may_write) {
+    PARLEY_TRY(Statement version_row, database.prepare("PRAGMA user_version"));
+    PARLEY_TRY([[maybe_unused]] const bool row, version_row.step());
+    const std::int64_t version = version_row.integer(0);
+    PARLEY_CHECK(version_row.run());
+    if (version > kLayoutVersion)
+      return fail(failed(fmt::format("ledger {}: written by a newer version of Parley (layout {}, this one knows {}); nothing was changed",
+                                     database.file(), version, kLayoutVersion)));
+    if (version == 0 && !may_write) return fail(failed(fmt::format("ledger {}: holds no ledger", database.file())));
+    if (!may_write) return {};
+    // Full synchronisation of the write-ahead log at every commit: what was charged survives a power cut.
+    PARLEY_CHECK(database.execute("PRAGMA journal_mode = WAL"));
+    PARLEY_CHECK(database.execute("PRAGMA synchronous = FULL"));
+    if (version == kLayoutVersion) return {};
+    PARLEY_TRY(Transaction transaction, Transaction::begin(database));
+    PARLEY_TRY(Statement again, database.prepare("PRAGMA user_version"));  // another process may have been first
+    PARLEY_TRY([[maybe_unused]] const bool second, again.step());
+    const bool made = again.integer(0) != 0;
+    PARLEY_CHECK(again.run());
+    if (made) return {};
+    PARLEY_CHECK(database.execute(kLayout));
+    PARLEY_CHECK(database.execute(
+        "INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000')"));
+    PARLEY_CHECK(database.execute(fmt::format("PRAGMA user_version = {}", kLayoutVersion).c_str()));
+    return transaction.commit();
+  }
+
+  Spent spent_of(const Standing& standing) const {
+    Spent spent;
+    spent.purse = standing.purse;
+    spent.budget = standing.budget;
+    spent.charges = standing.charges;
+    spent.events = standing.events;
+    if (!standing.filter) return spent;
+    spent.used = standing.exceeded ? 1.0 : standing.filter->used();
+    // Pure sums and zCDP hold for steps that were chosen as they went.
+    const Plan plan{standing.purse.neighbours, standing.events};
+    spent.epsilon = std::numeric_limits<double>::infinity();
+    if (standing.events.empty()) spent.epsilon = 0;
+    for (const Accountant accountant : {Accountant::kBasic, Accountant::kZcdp})
+      if (const auto epsilon = epsilon_at(plan, standing.budget->delta, accountant)) spent.epsilon = std::min(spent.epsilon, *epsilon);
+    return spent;
+  }
+
+  // The database and the standings belong to one writer or reader at a time.
+  std::unique_lock<std::mutex> exclusive() {
+    std::unique_lock lock(mutex);
+    turn.wait(lock, [this] { return !writing; });
+    return lock;
+  }
+
+  bool broken = false;
+};
+
+Ledger::Ledger(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Ledger::Ledger(Ledger&&) noexcept = default;
+Ledger& Ledger::operator=(Ledger&&) noexcept = default;
+Ledger::~Ledger() = default;
+
+namespace {
+std::string file_in(const std::string& directory) {
+  return (std::filesystem::path(directory) / "ledger.sqlite").string();
+}
+}  // namespace
+
+Result<Ledger> Ledger::open(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::create_directories(directory, ignored);  // opening the file says what is wrong
+  auto state = std::make_unique<State>();
+  PARLEY_TRY(state->database, Database::open(file_in(directory), Database::Mode::kReadWrite));
+  PARLEY_CHECK(state->prepare_file(true));
+  PARLEY_CHECK(state->reading([&] { return state->catch_up(); }));
+  return Ledger(std::move(state));
+}
+
+Result<Ledger> Ledger::open_read_only(const std::string& directory) {
+  if (!std::filesystem::exists(file_in(directory)))
+    return fail(bad_input({directory, 0, ""}, "holds no ledger (ledger.sqlite is not there)"));
+  auto state = std::make_unique<State>();
+  PARLEY_TRY(state->database, Database::open(file_in(directory), Database::Mode::kReadOnly));
+  PARLEY_CHECK(state->prepare_file(false));
+  PARLEY_CHECK(state->reading([&] { return state->catch_up(); }));
+  return Ledger(std::move(state));
+}
+
+Result<void> Ledger::set_budget(const Purse& purse, const Budget& budget) {
+  const auto lock = state_->exclusive();
+  return state_->durably([&]() -> Result<void> {
+    Entry entry;
+    entry.kind = "budget";
+    entry.purse = purse;
+    entry.content = to_json(budget);
+    PARLEY_CHECK(state_->append({entry}));
+    return {};
+  });
+}
+
+Result<Receipt> Ledger::charge(const Purse& purse, const Charge& charge) {
+  PARLEY_TRY(const std::vector<Receipt> receipts, charge_all(purse, {&charge, 1}));
+  return receipts.front();
+}
+
+Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<const Charge> charges) {
+  State& state = *state_;
+  State::Waiting mine{&purse, charges, std::nullopt};
+  std::unique_lock lock(state.mutex);
+  state.queue.push_back(&mine);
+  state.turn.wait(lock, [&] { return mine.outcome.has_value() || !state.writing; });
+  if (mine.outcome) return *mine.outcome;
+  state.writing = true;
+  const std::vector<State::Waiting*> batch = std::exchange(state.queue, {});
+  lock.unlock();
+  state.write(batch);
+  lock.lock();
+  state.writing = false;
+  state.turn.notify_all();
+  return *mine.outcome;
+}
+
+Result<Spent> Ledger::spent(const Purse& purse) {
+  const auto lock = state_->exclusive();
+  PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
+  const auto found = state_->standings.find(key_of(purse));
+  if (found == state_->standings.end()) return Spent{.purse = purse};
+  return state_->spent_of(found->second);
+}
+
+Result<std::vector<Spent>> Ledger::purses() {
+  const auto lock = state_->exclusive();
+  PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
+  std::vector<Spent> all;
+  for (const auto& [key, standing] : state_->standings) all.push_back(state_->spent_of(standing));
+  return all;
+}
+
+Result<std::vector<Entry>> Ledger::entries() {
+  const auto lock = state_->exclusive();
+  std::vector<Entry> all;
+  std::int64_t number = 0;
+  std::string hash = kGenesis;
+  PARLEY_CHECK(state_->reading([&] {
+    return state_->walk(number, hash, [&](const Entry& entry) -> Result<void> {
+      all.push_back(entry);
+      return {};
+    });
+  }));
+  return all;
+}
+
+Result<std::string> Ledger::verify() {
+  const auto lock = state_->exclusive();
+  PARLEY_TRY(Statement check, state_->database.prepare("PRAGMA integrity_check"));
+  PARLEY_TRY([[maybe_unused]] const bool row, check.step());
+  if (check.text(0) != "ok") return fail(failed(fmt::format("ledger {}: {}", state_->database.file(), printable(check.text(0)))));
+  std::int64_t number = 0;
+  std::string hash = kGenesis;
+  PARLEY_CHECK(state_->reading([&] {
+    return state_->walk(number, hash, [](const Entry& entry) -> Result<void> {
+      if (entry.kind != "budget") PARLEY_CHECK(parse_event(entry.content));
+      return {};
+    });
+  }));
+  return hash;
+}
+
+}  // namespace parley::privacy

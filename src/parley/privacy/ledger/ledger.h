@@ -1,0 +1,107 @@
+// The durable ledger of a site: what was spent, on which data, across runs.
+//
+// Invariants
+//   1. A charge is on disk before charge() returns, hence before any noise is drawn (gate.h): a crash
+//      wastes budget and never leaks.
+//   2. Entries are only appended. Each carries SHA-256(previous hash, entry), and the head is kept apart,
+//      so an entry that is changed, removed, inserted or cut off shows in verify().
+//   3. Budgets are checked inside the transaction that writes the charge, under the write lock of the
+//      file: two processes never overspend together.
+//   4. Charges of one purse compose additively and are never mixed: data set, unit and neighbouring
+//      relation together name a purse.
+//
+// The chain has no secret: someone who may write the file can forge a whole new chain. Keep the head hash
+// that `parley ledger verify` prints somewhere else to notice that too.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/privacy/accounting/event.h"
+#include "parley/privacy/units.h"
+
+namespace parley::privacy {
+
+// Whose budget: one data set of the site, for one unit, under one neighbouring relation.
+struct Purse {
+  std::string data_set;
+  Unit unit = Unit::kRecord;
+  Neighbours neighbours = Neighbours::kReplaceOne;
+  bool operator==(const Purse&) const = default;
+};
+
+struct Budget {
+  Epsilon epsilon;
+  Delta delta;
+};
+
+// One release to be paid for. `key` names the release within its run ("round 3/select"): the same
+// run and key cannot be charged twice, so a repeated request cannot draw fresh noise.
+struct Charge {
+  std::string run;
+  std::string key;
+  Event event;
+  bool claimed = true;  // false: noise from a seed. It counts against the budget and earns no claim.
+};
+
+struct Receipt {
+  std::int64_t entry = 0;  // number in the ledger
+};
+
+struct Spent {
+  Purse purse;
+  std::optional<Budget> budget;
+  std::int64_t charges = 0;
+  double used = 0;     // share of the budget that the filter counts as used, at most 1
+  double epsilon = 0;  // proved of all charges together at the budget's delta
+  std::vector<Event> events;  // grouped
+};
+
+struct Entry {
+  std::int64_t number = 0;
+  std::int64_t time = 0;     // seconds since 1970, UTC
+  std::string kind;          // "budget" | "charge" | "void-charge" (noise from a seed)
+  Purse purse;
+  std::string run;
+  std::string key;
+  std::string content;       // the event, or the budget, as JSON
+  std::string hash;
+};
+
+class Ledger {
+ public:
+  // Opens or makes DIR/ledger.sqlite; reads and checks the whole chain.
+  static Result<Ledger> open(const std::string& directory);
+  static Result<Ledger> open_read_only(const std::string& directory);
+  Ledger(Ledger&&) noexcept;
+  Ledger& operator=(Ledger&&) noexcept;
+  ~Ledger();
+
+  // The site's limit; a later entry replaces an earlier one and both stay in the record.
+  Result<void> set_budget(const Purse& purse, const Budget& budget);
+
+  // Charges durably or refuses (Fault::kBudgetEnded) and leaves everything as it was. Safe to call from
+  // several threads: charges that wait together are written in one commit.
+  Result<Receipt> charge(const Purse& purse, const Charge& charge);
+
+  // All or none.
+  Result<std::vector<Receipt>> charge_all(const Purse& purse, std::span<const Charge> charges);
+
+  Result<Spent> spent(const Purse& purse);
+  Result<std::vector<Spent>> purses();
+  Result<std::vector<Entry>> entries();
+
+  // Re-reads the file and checks every link; returns the head hash.
+  Result<std::string> verify();
+
+ private:
+  struct State;
+  explicit Ledger(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace parley::privacy

@@ -1,0 +1,135 @@
+#include "parley/privacy/sensitivity/clipped_sum.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace parley::privacy {
+
+// The one maker of Sensitive values.
+struct SensitivityBound {
+  template <class T>
+  static const T& read(const Private<T>& value) {
+    return PrivateReader::read(value);
+  }
+  template <class Norm, class T>
+  static Sensitive<T, Norm> state(T value, double sensitivity, const ClipRule& rule) {
+    return {std::move(value), sensitivity, rule.neighbours, rule.unit};
+  }
+};
+
+namespace {
+
+// Sums stay below this, so that adding noise cannot overflow either.
+constexpr double kLargestCount = 4.0e18;
+
+// floor(B/g): division by a power of two is exact, so this is the true floor.
+Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms) {
+  if (!(rule.bound > 0) || !std::isfinite(rule.bound))
+    return fail(bad_input({.field = "bound"}, "must be a finite number above 0", fmt::format("{}", rule.bound)));
+  PARLEY_CHECK(validate(rule.grain));
+  const double counts = std::floor(std::ldexp(rule.bound, -rule.grain.exponent));
+  if (counts < 1)
+    return fail(bad_input({.field = "grain"}, "the grid is coarser than the bound", fmt::format("2^{}", rule.grain.exponent)));
+  if (!(counts * static_cast<double>(std::max<std::size_t>(terms, 1)) < kLargestCount))
+    return fail(bad_input({.field = "grain"}, "the grid is too fine: the sum would not fit in 62 bits", fmt::format("2^{}", rule.grain.exponent)));
+  return static_cast<std::int64_t>(counts);
+}
+
+std::int64_t clipped_count(double value, std::int64_t largest, Grain grain) {
+  if (!std::isfinite(value)) return 0;  // fails closed: the term is dropped
+  const double scaled = std::ldexp(value, -grain.exponent);
+  const auto limit = static_cast<double>(largest);
+  return static_cast<std::int64_t>(std::clamp(std::nearbyint(scaled), -limit, limit));
+}
+
+double per_record(const ClipRule& rule, double counts) {
+  return std::ldexp(rule.neighbours == Neighbours::kReplaceOne ? 2 * counts : counts, rule.grain.exponent);
+}
+
+template <class Norm>
+Result<Sensitive<GridVector, Norm>> scalar_sum(const Private<std::vector<double>>& terms, const ClipRule& rule) {
+  const std::vector<double>& values = SensitivityBound::read(terms);
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, values.size()));
+  std::int64_t sum = 0;
+  for (const double value : values) sum += clipped_count(value, largest, rule.grain);
+  return SensitivityBound::state<Norm>(GridVector{{sum}, rule.grain}, per_record(rule, static_cast<double>(largest)), rule);
+}
+
+}  // namespace
+
+Result<Sensitive<GridVector, L1>> clipped_sum(const Private<std::vector<double>>& terms, const ClipRule& rule) {
+  return scalar_sum<L1>(terms, rule);
+}
+
+Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<std::vector<double>>& terms, const ClipRule& rule) {
+  return scalar_sum<L2>(terms, rule);
+}
+
+Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>& terms, const ClipRule& rule) {
+  const Contributions& given = SensitivityBound::read(terms);
+  const std::size_t m = given.dimensions;
+  if (m == 0 || given.values.size() % m != 0)
+    return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m));
+  // Rounding moves each coordinate by at most 1/2; the last factor covers the rounding of the norm and of the
+  // factor below, which the integer check then holds to.
+  const double bound_counts = (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * (1 + 1e-12);
+  const double limit = bound_counts * bound_counts;
+  std::vector<std::int64_t> sum(m, 0);
+  std::vector<std::int64_t> counts(m);
+  for (std::size_t i = 0; i < given.values.size(); i += m) {
+    double largest_entry = 0;
+    bool finite = true;
+    for (std::size_t k = 0; k < m; ++k) {
+      finite = finite && std::isfinite(given.values[i + k]);
+      largest_entry = std::max(largest_entry, std::abs(given.values[i + k]));
+    }
+    if (!finite) continue;
+    // Scaled by the largest entry so that squares neither overflow nor vanish.
+    double squares = 0;
+    for (std::size_t k = 0; k < m && largest_entry > 0; ++k) {
+      const double part = given.values[i + k] / largest_entry;
+      squares += part * part;
+    }
+    const double norm = largest_entry * std::sqrt(squares);
+    double integer_squares = 0;
+    for (std::size_t k = 0; k < m; ++k) {
+      // norm may overflow to infinity for huge entries: divide first.
+      const double kept = norm <= rule.bound ? given.values[i + k]
+                                             : (given.values[i + k] / largest_entry) / std::sqrt(squares) * rule.bound;
+      counts[k] = clipped_count(kept, largest, rule.grain);
+      integer_squares += static_cast<double>(counts[k]) * static_cast<double>(counts[k]);
+    }
+    if (!(integer_squares <= limit)) continue;  // cannot happen; a bound that did not hold must not pass
+    for (std::size_t k = 0; k < m; ++k) sum[k] += counts[k];
+  }
+  return SensitivityBound::state<L2>(GridVector{std::move(sum), rule.grain}, per_record(rule, bound_counts), rule);
+}
+
+Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule) {
+  const Contributions& given = SensitivityBound::read(terms);
+  const std::size_t m = given.dimensions;
+  if (m == 0 || given.values.size() % m != 0)
+    return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m));
+  GridVector grid{std::vector<std::int64_t>(m, 0), rule.grain};
+  for (std::size_t at = 0; at < given.values.size(); ++at)
+    grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
+  return SensitivityBound::state<Linf>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
+}
+
+Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule) {
+  if (rule.neighbours != Neighbours::kReplaceOne)
+    return fail(bad_input({.field = "neighbours"}, "one value per record has a public length: replace-one only"));
+  const std::vector<double>& given = SensitivityBound::read(values);
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, 1));
+  GridVector grid{{}, rule.grain};
+  grid.counts.reserve(given.size());
+  for (const double value : given) grid.counts.push_back(clipped_count(value, largest, rule.grain));
+  return SensitivityBound::state<L2>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
+}
+
+}  // namespace parley::privacy

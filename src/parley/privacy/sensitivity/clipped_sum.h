@@ -1,0 +1,48 @@
+// Sums whose sensitivity holds by construction: clip every contribution, round it to the public grid,
+// clip again in integers, add integers. Order, threads and the floating-point unit cannot change the
+// result, and no rounding is left out of the bound.
+//
+// With grain g and contributions bounded by B:
+//   scalar       |q_i| <= floor(B/g)                    one record moves the sum by  floor(B/g)      (add-remove)
+//                                                                                  2 floor(B/g)    (replace-one)
+//   vector (l2)  ||q_i|| <= B/g + sqrt(m)/2             (each of m coordinates is rounded by at most 1/2)
+//                                                        and twice that for replace-one
+//   values       one record owns one coordinate: |q_i| <= floor(B/g); 2 floor(B/g) for replace-one
+// A contribution that is not a finite number counts as 0. Proof notes: sensitivity.md.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/privacy/values.h"
+
+namespace parley::privacy {
+
+struct ClipRule {
+  double bound = 0;          // B; l2 norm of a vector contribution
+  Grain grain;               // g
+  Neighbours neighbours = Neighbours::kReplaceOne;
+  Unit unit = Unit::kRecord;
+};
+
+// n contributions of m coordinates each, record by record.
+struct Contributions {
+  std::vector<double> values;
+  std::size_t dimensions = 1;
+};
+
+// sum_i clip(x_i); in one dimension the l1 and l2 bounds are the same number.
+Result<Sensitive<GridVector, L1>> clipped_sum(const Private<std::vector<double>>& terms, const ClipRule& rule);
+Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<std::vector<double>>& terms, const ClipRule& rule);
+
+// sum_i x_i min(1, B / ||x_i||_2)
+Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>& terms, const ClipRule& rule);
+
+// Scores u_j = sum_i clip(x_ij, [-B, B]), one per coordinate, for selection: one record moves each score by at most
+// 2 floor(B/g) grains (replace-one), whatever the number of coordinates.
+Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule);
+
+// (clip(x_1), ..., clip(x_n)): one value per record travels. Only replace-one makes sense: the length is public.
+Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule);
+
+}  // namespace parley::privacy

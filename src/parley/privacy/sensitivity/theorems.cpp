@@ -1,0 +1,38 @@
+#include "parley/privacy/sensitivity/theorems.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+namespace parley::privacy {
+
+namespace {
+
+// Rounding of a handful of double operations, upwards.
+constexpr double kRoundUp = 1 + 1e-14;
+
+Result<void> all_positive(std::initializer_list<std::pair<const char*, double>> numbers) {
+  for (const auto& [name, value] : numbers)
+    if (!(value > 0) || !std::isfinite(value))
+      return fail(bad_input({.field = name}, "must be a finite number above 0", fmt::format("{}", value)));
+  return {};
+}
+
+}  // namespace
+
+Result<double> argmin_sensitivity(const StronglyConvexArgmin& problem) {
+  PARLEY_CHECK(all_positive({{"lipschitz", problem.lipschitz}, {"strong_convexity", problem.strong_convexity}, {"records", problem.records}}));
+  return 2 * problem.lipschitz / (problem.strong_convexity * problem.records) * kRoundUp;
+}
+
+Result<double> admm_sharing_sensitivity(const AdmmSharing& p) {
+  PARLEY_CHECK(all_positive({{"value_bound", p.value_bound}, {"row_bound", p.row_bound}, {"dual_bound", p.dual_bound},
+                             {"weight_bound", p.weight_bound}, {"rho", p.rho}, {"lambda", p.lambda}}));
+  const double push = p.dual_bound + p.rho * p.row_bound * p.weight_bound;
+  return std::sqrt(4 * p.value_bound * p.value_bound +
+                   4 * p.row_bound * p.row_bound * push * push / (p.lambda * p.rho)) * kRoundUp;
+}
+
+}  // namespace parley::privacy

@@ -1,0 +1,130 @@
+// The three kinds of value, so that forgetting privacy is a compile error.
+//
+//   Private<T>           read by party-side functions handed to it; never travels
+//   Sensitive<T, Norm>   read by the gate; made by privacy/sensitivity only, which enforces the bound it states
+//   Released<T>          read by everyone; made by the gate only, after the ledger was charged
+//
+// There is one door between the second and the third: the Gate (gate.h). What types cannot stop is a
+// party-side function that copies its argument out through a captured reference; such functions are a site's
+// own code, read in review.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "parley/privacy/mechanisms/grain.h"
+#include "parley/privacy/units.h"
+
+namespace parley::privacy {
+
+template <class>
+inline constexpr bool kNever = false;  // makes a static_assert speak when a forbidden function is used
+
+template <class T>
+class Private {
+ public:
+  explicit Private(T value) : value_(std::move(value)) {}
+
+  // Party-side work on the value; what comes out is private too.
+  template <class Function>
+  [[nodiscard]] auto map(Function&& function) const
+      -> Private<std::decay_t<std::invoke_result_t<Function, const T&>>> {
+    using Mapped = std::decay_t<std::invoke_result_t<Function, const T&>>;
+    return Private<Mapped>(std::forward<Function>(function)(value_));
+  }
+
+ private:
+  friend struct PrivateReader;
+  T value_;
+};
+
+// The one way into a Private for the privacy layer itself (sensitivity and gate); not for algorithms.
+struct PrivateReader {
+ private:
+  friend class Gate;
+  friend struct SensitivityBound;
+  template <class T>
+  static const T& read(const Private<T>& value) {
+    return value.value_;
+  }
+};
+
+// Names of the norm in which neighbouring values may differ by at most the sensitivity.
+struct L1 {};
+struct L2 {};
+struct Linf {};  // scores: each may move by at most the sensitivity
+
+// A value on a public grid: integers times the grain.
+struct GridVector {
+  std::vector<std::int64_t> counts;
+  Grain grain;
+};
+
+template <class T, class Norm>
+class Sensitive {
+ public:
+  [[nodiscard]] double sensitivity() const { return sensitivity_; }  // public: depends on bounds only
+  [[nodiscard]] Neighbours neighbours() const { return neighbours_; }
+  [[nodiscard]] Unit unit() const { return unit_; }
+
+ private:
+  friend struct SensitivityBound;  // the functions of sensitivity.h
+  friend class Gate;
+  Sensitive(T value, double sensitivity, Neighbours neighbours, Unit unit)
+      : value_(std::move(value)), sensitivity_(sensitivity), neighbours_(neighbours), unit_(unit) {}
+  T value_;
+  double sensitivity_;
+  Neighbours neighbours_;
+  Unit unit_;
+};
+
+template <class T>
+class Released {
+ public:
+  [[nodiscard]] const T& value() const { return value_; }
+  [[nodiscard]] bool claimed() const { return claimed_; }  // false: in the clear, or noise from a seed
+
+ private:
+  friend class Gate;
+  Released(T value, bool claimed) : value_(std::move(value)), claimed_(claimed) {}
+  T value_;
+  bool claimed_;
+};
+
+// Why a party gives no answer. A code without text: nothing in it is computed from data.
+enum class FaultCode : std::uint8_t { kBadTask = 1, kBudgetEnded = 2, kNotAllowed = 3, kInternal = 4 };
+
+template <class Stream, class T>
+Stream& operator<<(Stream& stream, const Private<T>&) {
+  static_assert(kNever<T>, "a private value cannot be printed");
+  return stream;
+}
+template <class Stream, class T, class Norm>
+Stream& operator<<(Stream& stream, const Sensitive<T, Norm>&) {
+  static_assert(kNever<T>, "a sensitive value cannot be printed");
+  return stream;
+}
+
+// What may go up to a coordinator: a released value or a fault code, and nothing else.
+template <class T>
+class Outgoing {
+ public:
+  Outgoing(Released<T> released) : released_(std::move(released)) {}  // NOLINT: the one intended conversion
+  Outgoing(FaultCode fault) : fault_(fault), failed_(true) {}         // NOLINT
+  template <class Anything>
+  Outgoing(const Anything&) {  // NOLINT
+    static_assert(kNever<Anything>, "only a Released value or a fault code may travel; pass the value through the gate");
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] FaultCode fault() const { return fault_; }
+  [[nodiscard]] const T& value() const { return released_->value(); }
+
+ private:
+  std::optional<Released<T>> released_;
+  FaultCode fault_ = FaultCode::kInternal;
+  bool failed_ = false;
+};
+
+}  // namespace parley::privacy

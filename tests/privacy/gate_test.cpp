@@ -1,0 +1,154 @@
+#include "parley/privacy/gate.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "parley/privacy/sensitivity/clipped_sum.h"
+
+using namespace parley;
+using namespace parley::privacy;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
+
+class GateTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "parley-gate-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    ledger_.emplace(std::move(*Ledger::open(folder_)));
+  }
+  void TearDown() override {
+    ledger_.reset();
+    fs::remove_all(folder_);
+  }
+  void allow(double epsilon) {
+    ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(1e-6)}));
+  }
+  Gate gate(Bits& bits) { return std::move(*Gate::open(*ledger_, kPatients, "run", bits)); }
+
+  static Sensitive<GridVector, L2> sum_l2() { return *clipped_sum_l2(Private(std::vector<double>{1, 1, 1}), rule()); }
+  static Sensitive<GridVector, L1> sum_l1() { return *clipped_sum(Private(std::vector<double>{1, 1, 1}), rule()); }
+  static Sensitive<GridVector, Linf> scores() {
+    return *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule());
+  }
+  static ClipRule rule() { return {.bound = 1.0, .grain = {-10}}; }
+
+  fs::path folder_;
+  std::optional<Ledger> ledger_;
+};
+
+}  // namespace
+
+TEST_F(GateTest, ChargesWhatTheNoiseCosts) {
+  allow(100);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  ASSERT_TRUE(gate.gaussian(sum_l2(), Deviation{4.0}, "a"));
+  ASSERT_TRUE(gate.laplace(sum_l1(), LaplaceScale{2.0}, "b"));
+  ASSERT_TRUE(gate.select(scores(), *Epsilon::make(0.5), "c"));
+  const auto spent = ledger_->spent(kPatients);
+  ASSERT_EQ(spent->events.size(), 3U);
+  const auto& gaussian = std::get<Gaussian>(spent->events[0].mechanism);
+  EXPECT_DOUBLE_EQ(gaussian.sigma / gaussian.sensitivity, 2.0);
+  const auto& laplace = std::get<DiscreteLaplace>(spent->events[1].mechanism);
+  EXPECT_DOUBLE_EQ(laplace.scale / laplace.sensitivity, 1.0);
+  EXPECT_GE(std::get<Exponential>(spent->events[2].mechanism).epsilon, 0.5);
+}
+
+TEST_F(GateTest, ARefusedReleaseDrawsNothing) {
+  allow(0.1);
+  SeededGenerator bits(1);
+  SeededGenerator untouched(1);
+  Gate gate = this->gate(bits);
+  const auto refused = gate.laplace(sum_l1(), LaplaceScale{0.5}, "too much");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kBudgetEnded);
+  EXPECT_EQ(bits.next_u64(), untouched.next_u64());
+}
+
+TEST_F(GateTest, AReleaseIsInTheLedgerOnDiskBeforeItIsSeen) {
+  allow(100);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  ASSERT_TRUE(gate.gaussian(sum_l2(), Deviation{4.0}, "a"));
+  auto other = Ledger::open_read_only(folder_);  // another reader sees the file, not our memory
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->spent(kPatients)->charges, 1);
+}
+
+TEST_F(GateTest, ARepeatedKeyGetsNoFreshNoise) {
+  allow(100);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  ASSERT_TRUE(gate.gaussian(sum_l2(), Deviation{4.0}, "round 1"));
+  EXPECT_FALSE(gate.gaussian(sum_l2(), Deviation{4.0}, "round 1"));
+  EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
+}
+
+TEST_F(GateTest, ASeedVoidsTheClaimInTheValueAndInTheLedger) {
+  allow(100);
+  SeededGenerator seeded(1);
+  Gate simulated = gate(seeded);
+  EXPECT_FALSE(simulated.gaussian(sum_l2(), Deviation{4.0}, "a")->claimed());
+  EXPECT_EQ(ledger_->entries()->back().kind, "void-charge");
+  auto secure = SecureGenerator::from_system();
+  ASSERT_TRUE(secure);
+  Gate real = gate(**secure);
+  EXPECT_TRUE(real.gaussian(sum_l2(), Deviation{4.0}, "b")->claimed());
+  EXPECT_EQ(ledger_->entries()->back().kind, "charge");
+}
+
+TEST_F(GateTest, BoundsOfAnotherRelationAreNotPaidFromThisPurse) {
+  allow(100);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  ClipRule added = rule();
+  added.neighbours = Neighbours::kAddRemove;
+  EXPECT_FALSE(gate.gaussian(*clipped_sum_l2(Private(std::vector<double>{1}), added), Deviation{4.0}, "a"));
+  ClipRule labels = rule();
+  labels.unit = Unit::kLabel;
+  EXPECT_FALSE(gate.gaussian(*clipped_sum_l2(Private(std::vector<double>{1}), labels), Deviation{4.0}, "a"));
+  EXPECT_EQ(ledger_->spent(kPatients)->charges, 0);
+}
+
+TEST_F(GateTest, RefusesNoiseThatIsNone) {
+  allow(100);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  for (const double bad : {0.0, -1.0, std::nan(""), static_cast<double>(INFINITY)}) {
+    EXPECT_FALSE(gate.gaussian(sum_l2(), Deviation{bad}, "a"));
+    EXPECT_FALSE(gate.laplace(sum_l1(), LaplaceScale{bad}, "a"));
+  }
+  EXPECT_EQ(ledger_->spent(kPatients)->charges, 0);
+}
+
+TEST_F(GateTest, ReleasedValuesLieOnTheGrid) {
+  allow(1e6);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  for (int i = 0; i < 100; ++i) {
+    const double value = gate.gaussian(sum_l2(), Deviation{4.0}, std::to_string(i))->value()[0];
+    EXPECT_EQ(std::ldexp(value, 10), std::nearbyint(std::ldexp(value, 10)));
+  }
+}
+
+TEST_F(GateTest, SelectionPrefersTheLargestScoreWhenEpsilonIsLarge) {
+  allow(1e6);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  int best = 0;
+  for (int i = 0; i < 50; ++i) best += gate.select(scores(), *Epsilon::make(200), std::to_string(i))->value() == 1 ? 1 : 0;
+  EXPECT_EQ(best, 50);
+}
+
+TEST_F(GateTest, ARunNeedsAName) {
+  SeededGenerator bits(1);
+  EXPECT_FALSE(Gate::open(*ledger_, kPatients, "", bits));
+}

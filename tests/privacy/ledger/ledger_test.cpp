@@ -1,0 +1,339 @@
+#include "parley/privacy/ledger/ledger.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+using namespace parley;
+using namespace parley::privacy;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
+
+Budget budget(double epsilon, double delta) { return {*Epsilon::make(epsilon), *Delta::make(delta)}; }
+
+Charge pure(const std::string& run, const std::string& key, double epsilon) {
+  return {run, key, {Pure{epsilon}, 1}};
+}
+
+void run_sql(const fs::path& folder, const std::string& sql) {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "ledger.sqlite").c_str(), &connection), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+  sqlite3_close(connection);
+}
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "parley-ledger-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    fs::permissions(folder_, fs::perms::owner_all, fs::perm_options::add);
+    fs::remove_all(folder_);
+  }
+  Ledger opened() {
+    auto ledger = Ledger::open(folder_);
+    if (!ledger) throw std::runtime_error(ledger.error().message);
+    return std::move(*ledger);
+  }
+  fs::path folder_;
+};
+
+}  // namespace
+
+TEST_F(LedgerTest, RefusesBeforeABudgetIsSet) {
+  Ledger ledger = opened();
+  const auto charged = ledger.charge(kPatients, pure("run", "a", 0.1));
+  ASSERT_FALSE(charged);
+  EXPECT_EQ(charged.error().fault, Fault::kBudgetEnded);
+}
+
+TEST_F(LedgerTest, ChargesUntilTheBudgetEndsAndRefusesTheRest) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  int paid = 0;
+  while (ledger.charge(kPatients, pure("run", std::to_string(paid), 0.249))) ++paid;
+  EXPECT_EQ(paid, 4);
+  EXPECT_EQ(ledger.spent(kPatients)->charges, 4);
+  EXPECT_NEAR(ledger.spent(kPatients)->epsilon, 4 * 0.249, 1e-9);
+  EXPECT_NEAR(ledger.spent(kPatients)->used, 4 * 0.249, 1e-9);
+}
+
+TEST_F(LedgerTest, RemembersAcrossRunsAndProcesses) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+    ASSERT_TRUE(ledger.charge(kPatients, pure("first", "a", 0.7)));
+  }
+  Ledger ledger = opened();
+  EXPECT_FALSE(ledger.charge(kPatients, pure("second", "a", 0.7)));
+  EXPECT_TRUE(ledger.charge(kPatients, pure("second", "a", 0.2)));
+}
+
+TEST_F(LedgerTest, ManySmallReleasesCostLessThanTheirSum) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  ASSERT_TRUE(ledger.charge(kPatients, {"run", "a", {Gaussian{100.0, 1.0}, 200}}));
+  EXPECT_LT(ledger.spent(kPatients)->epsilon, 1.0);
+  EXPECT_FALSE(ledger.charge(kPatients, {"run", "b", {Gaussian{1.0, 1.0}, 1}}));
+}
+
+TEST_F(LedgerTest, KeepsUnitsAndRelationsApart) {
+  Ledger ledger = opened();
+  const Purse labels{"patients", Unit::kLabel, Neighbours::kReplaceOne};
+  const Purse added{"patients", Unit::kRecord, Neighbours::kAddRemove};
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  ASSERT_TRUE(ledger.set_budget(labels, budget(1.0, 1e-6)));
+  ASSERT_TRUE(ledger.charge(kPatients, pure("run", "a", 0.9)));
+  EXPECT_TRUE(ledger.charge(labels, pure("run", "a", 0.9)));
+  EXPECT_FALSE(ledger.charge(added, pure("run", "a", 0.9))) << "no budget was set for this relation";
+}
+
+TEST_F(LedgerTest, ARepeatedReleaseIsNotChargedAgain) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  ASSERT_TRUE(ledger.charge(kPatients, pure("run", "round 1", 0.1)));
+  EXPECT_FALSE(ledger.charge(kPatients, pure("run", "round 1", 0.1)));
+  EXPECT_EQ(ledger.spent(kPatients)->charges, 1);
+}
+
+TEST_F(LedgerTest, AllChargesOfARequestOrNone) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  const std::vector<Charge> request = {pure("run", "a", 0.4), pure("run", "b", 0.4), pure("run", "c", 0.4)};
+  EXPECT_FALSE(ledger.charge_all(kPatients, request));
+  EXPECT_EQ(ledger.spent(kPatients)->charges, 0);
+  EXPECT_TRUE(ledger.charge_all(kPatients, std::span(request).first(2)));
+}
+
+TEST_F(LedgerTest, ALoweredBudgetCountsWhatWasSpentBefore) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  ASSERT_TRUE(ledger.charge(kPatients, pure("run", "a", 0.5)));
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(0.4, 1e-6)));
+  EXPECT_FALSE(ledger.charge(kPatients, pure("run", "b", 0.01)));
+  EXPECT_EQ(ledger.entries()->size(), 3U);
+}
+
+TEST_F(LedgerTest, RefusesAnUnprotectedRelease) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1e6, 1e-6)));
+  EXPECT_FALSE(ledger.charge(kPatients, {"run", "a", {Unprotected{}, 1}}));
+}
+
+TEST_F(LedgerTest, RefusesAnEventThatIsNone) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  EXPECT_FALSE(ledger.charge(kPatients, {"run", "a", {Gaussian{0.0, 1.0}, 1}}));
+  EXPECT_FALSE(ledger.charge(kPatients, {"run", "a", {Pure{0.1}, 0}}));
+  EXPECT_FALSE(ledger.charge(kPatients, {"run", "a", {Pure{std::nan("")}, 1}}));
+  EXPECT_EQ(ledger.spent(kPatients)->charges, 0);
+}
+
+TEST_F(LedgerTest, ThreadsTogetherNeverOverspend) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  std::atomic<int> paid{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i)
+        if (ledger.charge(kPatients, pure("run", std::to_string(t) + "/" + std::to_string(i), 0.099))) ++paid;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(paid.load(), 10);
+  EXPECT_TRUE(ledger.verify());
+}
+
+TEST_F(LedgerTest, ProcessesTogetherNeverOverspend) {
+  int alone = 0;  // what one process can pay from the same budget
+  {
+    auto ledger = Ledger::open(folder_ / "alone");
+    ASSERT_TRUE(ledger);
+    ASSERT_TRUE(ledger->set_budget(kPatients, budget(1.0, 1e-6)));
+    while (ledger->charge(kPatients, pure("run", std::to_string(alone), 0.05))) ++alone;
+  }
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  }
+  std::vector<pid_t> children;
+  for (int p = 0; p < 2; ++p) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto ledger = Ledger::open(folder_);
+      int paid = 0;
+      for (int i = 0; ledger && i < 40; ++i)
+        if (ledger->charge(kPatients, pure("run", std::to_string(p) + "/" + std::to_string(i), 0.05))) ++paid;
+      ::_exit(paid);
+    }
+    children.push_back(child);
+  }
+  int paid = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    paid += WEXITSTATUS(status);
+  }
+  EXPECT_EQ(paid, alone);
+  Ledger ledger = opened();
+  EXPECT_EQ(ledger.spent(kPatients)->charges, paid);
+  EXPECT_TRUE(ledger.verify());
+}
+
+// A child says each receipt over a pipe and is killed at a random moment: whatever it said was
+// charged must be in the ledger, and the chain must be whole.
+TEST_F(LedgerTest, SurvivesKillAtAnyPoint) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1000.0, 1e-6)));
+  }
+  std::int64_t said = 0;
+  for (int trial = 0; trial < 12; ++trial) {
+    int pipe_ends[2];
+    ASSERT_EQ(::pipe(pipe_ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(pipe_ends[0]);
+      auto ledger = Ledger::open(folder_);
+      for (int i = 0; ledger; ++i) {
+        if (!ledger->charge(kPatients, pure("run", std::to_string(trial) + "/" + std::to_string(i), 1e-3))) break;
+        const char byte = 1;
+        if (::write(pipe_ends[1], &byte, 1) != 1) break;
+      }
+      ::_exit(0);
+    }
+    ::close(pipe_ends[1]);
+    // Killed after a different number of receipts each time, at whatever instruction it then is.
+    char byte = 0;
+    for (int receipts = 0; receipts <= trial; ++receipts) said += ::read(pipe_ends[0], &byte, 1);
+    ::kill(child, SIGKILL);
+    while (::read(pipe_ends[0], &byte, 1) == 1) ++said;
+    ::close(pipe_ends[0]);
+    ::waitpid(child, nullptr, 0);
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.verify());
+    EXPECT_GE(ledger.spent(kPatients)->charges, said);
+  }
+}
+
+class TamperedLedger : public LedgerTest, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(TamperedLedger, Shows) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+    for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(ledger.charge(kPatients, pure("run", key, 0.1)));
+  }
+  run_sql(folder_, "DROP TRIGGER no_change; DROP TRIGGER no_removal; " + GetParam());
+  const auto ledger = Ledger::open(folder_);
+  ASSERT_FALSE(ledger) << "opened a ledger that was tampered with";
+  EXPECT_NE(ledger.error().message.find("tampered"), std::string::npos) << ledger.error().message;
+  EXPECT_FALSE(Ledger::open_read_only(folder_));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, TamperedLedger,
+    ::testing::Values("UPDATE entry SET content = replace(content, '0.1', '0.01') WHERE number = 3",
+                      "DELETE FROM entry WHERE number = 3", "DELETE FROM entry WHERE number = 4",
+                      "UPDATE entry SET data_set = 'others' WHERE number = 2",
+                      "DELETE FROM entry WHERE number = 4; UPDATE head SET number = 3",
+                      "INSERT INTO entry SELECT 5, time, kind, data_set, unit, neighbours, run, 'd', content, hash FROM entry WHERE number = 4",
+                      "DELETE FROM head"));
+
+TEST_F(LedgerTest, TheFileItselfRefusesChanges) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  }
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open((folder_ / "ledger.sqlite").c_str(), &connection), SQLITE_OK);
+  EXPECT_NE(sqlite3_exec(connection, "DELETE FROM entry", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_NE(sqlite3_exec(connection, "UPDATE entry SET time = 0", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(connection);
+}
+
+TEST_F(LedgerTest, RefusesATruncatedFile) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(ledger.charge(kPatients, pure("run", std::to_string(i), 1e-3)));
+  }
+  fs::resize_file(folder_ / "ledger.sqlite", fs::file_size(folder_ / "ledger.sqlite") / 2);
+  EXPECT_FALSE(Ledger::open(folder_));
+}
+
+TEST_F(LedgerTest, RefusesAFileThatIsNoLedger) {
+  std::ofstream(folder_ / "ledger.sqlite") << std::string(5000, 'x');
+  const auto ledger = Ledger::open(folder_);
+  ASSERT_FALSE(ledger);
+  EXPECT_NE(ledger.error().message.find("not a ledger"), std::string::npos) << ledger.error().message;
+}
+
+TEST_F(LedgerTest, RefusesANewerLayoutAndLeavesItAlone) {
+  { Ledger ledger = opened(); }
+  run_sql(folder_, "PRAGMA user_version = 99");
+  const auto ledger = Ledger::open(folder_);
+  ASSERT_FALSE(ledger);
+  EXPECT_NE(ledger.error().message.find("newer version"), std::string::npos);
+}
+
+TEST_F(LedgerTest, RefusesToChargeAReadOnlyLedger) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+  }
+  auto ledger = Ledger::open_read_only(folder_);
+  ASSERT_TRUE(ledger) << ledger.error().message;
+  const auto charged = ledger->charge(kPatients, pure("run", "a", 0.1));
+  ASSERT_FALSE(charged);
+  EXPECT_NE(charged.error().message.find("read-only"), std::string::npos) << charged.error().message;
+  EXPECT_EQ(ledger->spent(kPatients)->charges, 0);
+}
+
+// The disk is full: SQLite may not grow its file any more. Nothing is charged, nothing is lost.
+TEST_F(LedgerTest, AFullDiskChargesNothingAndLosesNothing) {
+  std::int64_t paid = 0;
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1000.0, 1e-6)));
+    ASSERT_TRUE(ledger.charge(kPatients, pure("run", "first", 0.1)));
+    paid = 1;
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // A file-size limit is what a full disk looks like from inside a process.
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    limit.rlim_cur = limit.rlim_max = 64 * 1024;
+    auto ledger = Ledger::open(folder_);
+    if (!ledger || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(100);
+    int more = 0;
+    while (more < 99 && ledger->charge(kPatients, pure("run", std::string(4000, 'k') + std::to_string(more), 0.1))) ++more;
+    ::_exit(more);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_LT(WEXITSTATUS(status), 99) << "the limit never struck";
+  paid += WEXITSTATUS(status);
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.verify());
+  EXPECT_EQ(ledger.spent(kPatients)->charges, paid);
+  EXPECT_TRUE(ledger.charge(kPatients, pure("run", "later", 0.1)));
+}
