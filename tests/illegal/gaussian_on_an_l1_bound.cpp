@@ -1,0 +1,11 @@
+// must say: Gaussian noise needs an l2 bound
+#include <iostream>
+#include <vector>
+
+#include "parley/privacy/gate.h"
+#include "parley/privacy/sensitivity/clipped_sum.h"
+
+using namespace parley;
+using namespace parley::privacy;
+
+void wrong(Gate& gate, const Sensitive<GridVector, L1>& sum) { (void)gate.gaussian(sum, Deviation{1}, "sum"); }
