@@ -40,6 +40,9 @@ int main(int argc, char** argv) {
   parley::app::add_train(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
+  parley::app::add_account(app, exit);
+  parley::app::add_calibrate(app, exit);
+  parley::app::add_ledger(app, exit);
   CLI::App* data = app.add_subcommand("data", "Inspect, split, generate and convert tables");
   data->require_subcommand(1);
   parley::app::add_data_describe(*data, exit);

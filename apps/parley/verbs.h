@@ -24,9 +24,12 @@ struct Exit {
   }
 };
 
+void add_account(CLI::App& app, Exit& exit);
+void add_calibrate(CLI::App& app, Exit& exit);
 void add_train(CLI::App& app, Exit& exit);
 void add_predict(CLI::App& app, Exit& exit);
 void add_evaluate(CLI::App& app, Exit& exit);
+void add_ledger(CLI::App& app, Exit& exit);
 
 // Subcommands of `parley data`.
 void add_data_describe(CLI::App& data_verb, Exit& exit);

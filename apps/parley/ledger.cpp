@@ -1,0 +1,173 @@
+// parley ledger: what was spent, by whom, on what, across runs.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "apps/parley/verbs.h"
+#include "parley/core/text.h"
+#include "parley/privacy/ledger/ledger.h"
+
+namespace parley::app {
+
+namespace {
+
+using privacy::Ledger;
+using privacy::Spent;
+using Json = nlohmann::ordered_json;
+
+struct LedgerOptions {
+  std::string directory;
+  std::string expected_head;
+  std::string data_set;
+  std::string unit = "record";
+  std::string neighbours = "replace-one";
+  double epsilon = 0;
+  double delta = 0;
+  bool entries = false;
+  bool json = false;
+};
+
+std::string utc(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+Json to_json(const Spent& spent) {
+  Json json{{"data_set", spent.purse.data_set},
+            {"unit", privacy::name(spent.purse.unit)},
+            {"neighbours", privacy::name(spent.purse.neighbours)},
+            {"charges", spent.charges},
+            {"budget_used", spent.used},
+            {"epsilon_spent", std::isfinite(spent.epsilon) ? Json(spent.epsilon) : Json("infinity")}};
+  if (spent.budget) json["budget"] = {{"epsilon", spent.budget->epsilon.value()}, {"delta", spent.budget->delta.value()}};
+  json["events"] = Json::array();
+  for (const privacy::Event& event : spent.events) json["events"].push_back(Json::parse(privacy::to_json(event)));
+  return json;
+}
+
+// The unit as a person would say it.
+std::string_view somebody(privacy::Unit unit) {
+  switch (unit) {
+    case privacy::Unit::kRecord: return "any single person's record";
+    case privacy::Unit::kTuple: return "any single row of a table";
+    case privacy::Unit::kLabel: return "any single label";
+    case privacy::Unit::kClient: return "all data of any single party";
+  }
+  return "?";
+}
+
+std::string sentence(const Spent& spent) {
+  if (!spent.budget) return "no budget was set: nothing can be released";
+  return fmt::format("Everything released so far: {} could change the probability of any outcome by at most a factor {:.3g}\n"
+                     "    (e^{:.4g}), except with probability {:.3g}. The budget allows a factor {:.3g} (epsilon {:.4g}); {:.1f} % of it is used.",
+                     somebody(spent.purse.unit), std::exp(spent.epsilon), spent.epsilon, spent.budget->delta.value(),
+                     std::exp(spent.budget->epsilon.value()), spent.budget->epsilon.value(),
+                     100 * spent.used);
+}
+
+Result<int> show(const LedgerOptions& options) {
+  PARLEY_TRY(Ledger ledger, Ledger::open_read_only(options.directory));
+  PARLEY_TRY(const std::vector<Spent> purses, ledger.purses());
+  PARLEY_TRY(const std::vector<privacy::Entry> entries, ledger.entries());
+  if (options.json) {
+    Json json;
+    json["purses"] = Json::array();
+    for (const Spent& spent : purses) json["purses"].push_back(to_json(spent));
+    json["entries"] = Json::array();
+    for (const privacy::Entry& entry : entries)
+      json["entries"].push_back({{"number", entry.number}, {"time", utc(entry.time)}, {"kind", entry.kind}, {"data_set", entry.purse.data_set},
+                                 {"unit", privacy::name(entry.purse.unit)}, {"neighbours", privacy::name(entry.purse.neighbours)},
+                                 {"run", entry.run}, {"release", entry.key}, {"content", Json::parse(entry.content, nullptr, false)},
+                                 {"hash", entry.hash}});
+    fmt::print("{}\n", json.dump(1));
+    return 0;
+  }
+  if (purses.empty()) fmt::print("The ledger is empty: no budget was set and nothing was released.\n");
+  for (const Spent& spent : purses)
+    fmt::print("{} ({} unit, {} neighbours)\n  {} release{}\n    {}\n", printable(spent.purse.data_set), privacy::name(spent.purse.unit),
+               privacy::name(spent.purse.neighbours), with_commas(spent.charges), spent.charges == 1 ? "" : "s", sentence(spent));
+  if (!options.entries) return 0;
+  fmt::print("\n  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", "entry", "time (UTC)", "kind", "run", "release", "what");
+  for (const privacy::Entry& entry : entries)
+    fmt::print("  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", entry.number, utc(entry.time), entry.kind, printable(entry.run, 16),
+               printable(entry.key, 16), printable(entry.content));
+  return 0;
+}
+
+Result<int> verify(const LedgerOptions& options) {
+  PARLEY_TRY(Ledger ledger, Ledger::open_read_only(options.directory));
+  PARLEY_TRY(const std::string head, ledger.verify());
+  PARLEY_TRY(const std::vector<privacy::Entry> entries, ledger.entries());
+  if (!options.expected_head.empty() && options.expected_head != head) {
+    bool earlier = false;
+    for (const privacy::Entry& entry : entries) earlier = earlier || entry.hash == options.expected_head;
+    if (!earlier) return fail(failed("the chain is whole, but it does not contain the given head: it was rewritten"));
+  }
+  if (options.json)
+    fmt::print("{}\n", Json{{"whole", true}, {"entries", entries.size()}, {"head", head}}.dump(1));
+  else
+    fmt::print("{} entries, every link holds.\nhead {}\n(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n",
+               with_commas(static_cast<long long>(entries.size())), head);
+  return 0;
+}
+
+Result<int> set_budget(const LedgerOptions& options) {
+  privacy::Purse purse{options.data_set};
+  if (options.unit == "tuple") purse.unit = privacy::Unit::kTuple;
+  if (options.unit == "label") purse.unit = privacy::Unit::kLabel;
+  if (options.unit == "client") purse.unit = privacy::Unit::kClient;
+  if (options.neighbours == "add-remove") purse.neighbours = privacy::Neighbours::kAddRemove;
+  PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(options.epsilon));
+  PARLEY_TRY(const privacy::Delta delta, privacy::Delta::make(options.delta));
+  PARLEY_TRY(Ledger ledger, Ledger::open(options.directory));
+  PARLEY_CHECK(ledger.set_budget(purse, {epsilon, delta}));
+  PARLEY_TRY(const Spent spent, ledger.spent(purse));
+  if (options.json)
+    fmt::print("{}\n", to_json(spent).dump(1));
+  else
+    fmt::print("{} ({} unit, {} neighbours)\n    {}\n", printable(purse.data_set), privacy::name(purse.unit), privacy::name(purse.neighbours),
+               sentence(spent));
+  return 0;
+}
+
+}  // namespace
+
+void add_ledger(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<LedgerOptions>();
+  CLI::App* verb = app.add_subcommand("ledger", "What was spent of a site's privacy budgets, across runs");
+  verb->require_subcommand(1);
+  verb->footer("Example:\n  parley ledger show site/ledger --entries");
+
+  CLI::App* show_verb = verb->add_subcommand("show", "Budgets and what was spent of them");
+  show_verb->add_option("directory", options->directory, "Folder of the ledger")->required();
+  show_verb->add_flag("--entries", options->entries, "List every entry");
+  show_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
+  show_verb->footer("Example:\n  parley ledger show site/ledger --entries");
+  show_verb->callback([options, &exit] { exit.finish(show(*options)); });
+
+  CLI::App* verify_verb = verb->add_subcommand("verify", "Check every link of the chain");
+  verify_verb->add_option("directory", options->directory, "Folder of the ledger")->required();
+  verify_verb->add_option("--head", options->expected_head, "A head hash that was printed earlier: it must be in the chain");
+  verify_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
+  verify_verb->footer("Example:\n  parley ledger verify site/ledger");
+  verify_verb->callback([options, &exit] { exit.finish(verify(*options)); });
+
+  CLI::App* budget_verb = verb->add_subcommand("budget", "Set the budget of a data set");
+  budget_verb->add_option("directory", options->directory, "Folder of the ledger (made if it is not there)")->required();
+  budget_verb->add_option("--data-set", options->data_set, "Name of the data set")->required();
+  budget_verb->add_option("--epsilon", options->epsilon, "Over all runs together, above 0")->required();
+  budget_verb->add_option("--delta", options->delta, "Over all runs together, between 0 and 1")->required();
+  budget_verb->add_option("--unit", options->unit, "What is protected")->check(CLI::IsMember({"record", "tuple", "label", "client"}));
+  budget_verb->add_option("--neighbours", options->neighbours, "Neighbouring relation")->check(CLI::IsMember({"replace-one", "add-remove"}));
+  budget_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
+  budget_verb->footer("Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6");
+  budget_verb->callback([options, &exit] { exit.finish(set_budget(*options)); });
+}
+
+}  // namespace parley::app

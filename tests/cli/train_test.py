@@ -1,0 +1,238 @@
+import json
+import math
+import signal
+import subprocess
+import unittest
+
+from parley_cli import BINARY, CliTest
+
+JOB = """
+[job]
+task = "{task}"
+[model]
+l2 = 0.1
+[algorithm]
+name = "exact"
+seed = 1
+[data]
+scale = "none"
+[[party]]
+name = "site"
+data = "data.csv"
+"""
+
+
+class Train(CliTest):
+    def test_the_readmission_example_finds_what_was_planted(self):
+        folder = self.example("readmission")
+        result = self.json_of("train", folder / "job.toml", "--out", "run", "--quiet")
+        self.assertEqual(result["status"], "done")
+        self.assertEqual(result["stop_reason"], "converged")
+        self.assertLess(result["objective"]["gap"], 1e-10)
+        self.assertGreater(result["metrics"]["test"]["auc"], 0.6)
+        self.assertFalse(result["privacy"]["claimed"])
+        self.assertIn("not private", result["privacy"]["statement"])
+        model = json.loads((self.folder / "run" / "model.json").read_text())
+        weights = {column["name"]: column["weight"] for column in model["columns"]}
+        self.assertGreater(weights["prior_stays"], 0)
+        self.assertLess(weights["ward=orthopaedics"], 0)
+        self.assertEqual(json.loads((self.folder / "run" / "result.json").read_text())["objective"], result["objective"])
+
+    def test_same_job_and_seed_give_the_same_model_bytes(self):
+        folder = self.example("readmission")
+        for out in ("one", "two"):
+            self.succeeds("train", folder / "job.toml", "--out", out, "--quiet")
+        self.assertEqual((self.folder / "one" / "model.json").read_bytes(), (self.folder / "two" / "model.json").read_bytes())
+
+    def test_threads_do_not_change_the_model(self):
+        folder = self.example("readmission")
+        for threads in ("1", "2"):
+            self.succeeds("train", folder / "job.toml", "--out", threads, "--quiet", "--threads", threads)
+        self.assertEqual((self.folder / "1" / "model.json").read_bytes(), (self.folder / "2" / "model.json").read_bytes())
+
+    def test_frank_wolfe_stays_in_its_ball(self):
+        folder = self.example("readmission")
+        result = self.json_of("train", folder / "ball.toml", "--out", "run", "--quiet")
+        self.assertLessEqual(result["model"]["l1_norm"], 6.0 + 1e-9)
+
+    def test_overrides_win_over_the_file(self):
+        folder = self.example("readmission")
+        result = self.json_of("train", folder / "job.toml", "--set", "model.l1=10", "--out", "run", "--quiet")
+        self.assertEqual(result["model"]["nonzeros"], 0)
+
+    def test_softmax_learns_three_classes(self):
+        rows = ["id,a,b,y"]
+        for i in range(60):
+            kind = i % 3
+            rows.append(f"r{i},{1.0 if kind == 0 else 0.1 * (i % 5)},{1.0 if kind == 1 else 0.1 * (i % 4)},{'xyz'[kind]}")
+        self.write("data.csv", "\n".join(rows) + "\n")
+        self.write("job.toml", JOB.format(task="softmax").replace("l2 = 0.1", "l2 = 0.001\nintercept = true"))
+        result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
+        self.assertGreater(result["metrics"]["train"]["accuracy"], 0.9)
+        predicted = self.succeeds("predict", "--model", "run", "--data", "data.csv").stdout.splitlines()
+        self.assertEqual(len(predicted), 61)
+        self.assertIn(predicted[1].split(",")[1], "xyz")
+
+    def test_predictions_agree_with_the_metrics(self):
+        folder = self.example("readmission")
+        self.succeeds("train", folder / "job.toml", "--set", "data.test_fraction=0.5", "--out", "run", "--quiet")
+        metrics = self.json_of("evaluate", "--model", "run", "--data", folder / "clinic.csv")["metrics"]
+        lines = self.succeeds("predict", "--model", "run", "--data", folder / "clinic.csv").stdout.splitlines()
+        header = lines[0].split(",")
+        truth = [line.split(",")[-1] for line in (folder / "clinic.csv").read_text().splitlines()[1:]]
+        predicted = [line.split(",")[header.index("prediction")] for line in lines[1:]]
+        accuracy = sum(p == t for p, t in zip(predicted, truth)) / len(truth)
+        self.assertAlmostEqual(accuracy, metrics["accuracy"], places=12)
+
+    def test_a_run_that_is_interrupted_keeps_its_best_model(self):
+        self.succeeds("data", "generate", "sparse-regression", "--out", "big", "--rows", "3000", "--columns", "3000", "--seed", "1")
+        job = (self.folder / "big" / "job.toml").read_text()
+        self.assertIn("[algorithm]", job)
+        run = subprocess.Popen(
+            [BINARY, "train", "big/job.toml", "--out", "run", "--set", "algorithm.name=frank-wolfe", "--set", "model.l1_radius=5",
+             "--set", "model.l1=0", "--set", "algorithm.iterations=2000000000", "--set", "algorithm.gap_tolerance=1e-300"],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # The first plain progress line says that training is under way.
+        line = run.stderr.readline()
+        run.send_signal(signal.SIGINT)
+        _, rest = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 1, line + rest)
+        result = json.loads((self.folder / "run" / "result.json").read_text())
+        self.assertEqual(result["status"], "interrupted")
+        self.assertEqual(result["stop_reason"], "interrupted")
+        self.assertTrue((self.folder / "run" / "model.json").exists())
+        self.assertTrue(math.isfinite(result["objective"]["final"]))
+
+
+class BadTables(CliTest):
+    """Exit 2, one clear line, no partial output files."""
+
+    def check(self, content, says, task="logistic", name="data.csv", extra=()):
+        self.write(name, content)
+        self.write("job.toml", JOB.format(task=task).replace("data.csv", name))
+        line = self.refuses("train", "job.toml", "--out", "run", *extra, says=says)
+        self.assertFalse((self.folder / "run").exists(), "left output behind")
+        return line
+
+    def test_empty_file(self):
+        self.check("", "empty")
+
+    def test_header_only(self):
+        self.check("a,y\n", "data.csv")
+
+    def test_ragged_rows(self):
+        self.assertIn("data.csv:3", self.check("a,b,y\n1,2,1\n1,0\n1,2,0\n", ""))
+
+    def test_not_a_number(self):
+        self.write("s.toml", '[[column]]\nname = "a"\ntype = "number"\n[[column]]\nname = "y"\ntype = "label"\n')
+        line = self.check("a,y\n1,1\nx,0\n", "a", extra=("--set", "party.site.schema=s.toml"))
+        self.assertIn("data.csv:3", line)
+        self.assertIn("'x'", line)
+
+    def test_duplicate_column_names(self):
+        self.check("a,a,y\n1,2,1\n1,3,0\n", "a")
+
+    def test_label_missing(self):
+        self.check("a,b\n1,2\n1,3\n", "label")
+
+    def test_one_class_only(self):
+        self.check("a,y\n1,1\n2,1\n", "class")
+
+    def test_nan_and_infinity(self):
+        for cell in ("inf", "-inf", "1e999"):
+            self.check(f"a,y\n1,1\n{cell},0\n", "data.csv:3")
+
+    def test_constant_column_cannot_be_standardized(self):
+        self.check("a,b,y\n1,5,1\n2,5,0\n", "constant", extra=("--set", "data.scale=standardize"))
+
+    def test_one_row(self):
+        self.check("a,y\n1,1\n", "")
+        self.check("a,y\n1,1.5\n", "", task="linear")
+
+    def test_truncated_gzip(self):
+        import gzip
+        packed = gzip.compress(b"a,y\n" + b"1,1\n2,0\n" * 1000)
+        self.check(packed[: len(packed) // 2], "data.csv.gz", name="data.csv.gz")
+
+    def test_libsvm_index_out_of_range(self):
+        self.check("+1 1:1 3:2\n-1 2:1\n", "data.libsvm:1", name="data.libsvm", extra=("--set", "data.features=2"))
+
+    def test_libsvm_indices_not_ascending(self):
+        self.check("+1 1:1 3:2\n-1 2:1 1:1\n", "data.libsvm:2", name="data.libsvm")
+
+    def test_missing_file(self):
+        self.write("job.toml", JOB.format(task="logistic"))
+        self.refuses("train", "job.toml", says="data.csv")
+
+    def test_an_output_folder_that_is_a_file(self):
+        self.write("taken", "x")
+        self.write("data.csv", "a,y\n1,1\n2,0\n")
+        self.write("job.toml", JOB.format(task="logistic"))
+        self.refuses("train", "job.toml", "--out", "taken", says="taken")
+
+
+class BadJobs(CliTest):
+    def check(self, *overrides, says):
+        folder = self.example("readmission")
+        arguments = [part for override in overrides for part in ("--set", override)]
+        self.refuses("train", folder / "job.toml", "--out", "run", *arguments, says=says)
+        self.assertFalse((self.folder / "run").exists())
+        import shutil
+        shutil.rmtree(folder)
+
+    def test_unknown_keys_get_a_suggestion(self):
+        self.check("model.l1_radus=3", says="did you mean 'l1_radius'?")
+        self.check("algoritm.name=exact", says="did you mean 'algorithm'?")
+        self.check("algorithm.name=frank-wolf", says="did you mean 'frank-wolfe'?")
+
+    def test_contradictions(self):
+        self.check("model.l1_radius=3", says="contradicts")
+        self.check("party.clinic.test=clinic.csv", says="contradicts")
+        self.check("job.task=softmax", says="positive")
+        self.check("model.sparsity=3", "model.l1=0", says="exact")
+
+    def test_wrong_label_names(self):
+        self.check("labels.column=readmited", says="readmited")
+        self.check("labels.positive=maybe", says="maybe")
+
+    def test_a_task_that_does_not_fit_the_label(self):
+        self.check("job.task=linear", "labels.positive=", says="")
+
+    def test_privacy_is_not_promised_before_it_exists(self):
+        self.check("privacy.epsilon=1.0", says="privacy")
+
+    def test_absurd_numbers(self):
+        self.check("model.l2=-1", says="at least 0")
+        self.check("model.l1=nan", says="model.l1")
+        self.check("data.test_fraction=1.5", says="data.test_fraction")
+        self.check("algorithm.iterations=0", says="algorithm.iterations")
+
+    def test_a_job_that_is_not_there(self):
+        self.refuses("train", "nowhere.toml", says="nowhere.toml")
+
+    def test_a_job_that_is_not_toml(self):
+        self.write("job.toml", "[job\nx = 1")
+        self.refuses("train", "job.toml", says="job.toml:1")
+
+
+class Usage(CliTest):
+    def test_no_verb_shows_help(self):
+        done = self.run_parley()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("train", done.stderr + done.stdout)
+
+    def test_an_unknown_verb_gets_a_suggestion(self):
+        self.refuses("trian", says="did you mean 'train'?")
+
+    def test_every_verb_shows_an_example(self):
+        for verb in (["train"], ["predict"], ["evaluate"], ["data", "describe"], ["data", "split"], ["data", "generate"], ["data", "convert"]):
+            text = self.succeeds(*verb, "--help").stdout
+            self.assertRegex(text, "[Ee]xamples?:", verb)
+            self.assertIn("parley " + " ".join(verb), text)
+
+    def test_version(self):
+        self.assertRegex(self.succeeds("--version").stdout, r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main()
