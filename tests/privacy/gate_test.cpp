@@ -1,6 +1,7 @@
 #include "parley/privacy/gate.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -146,6 +147,32 @@ TEST_F(GateTest, SelectionPrefersTheLargestScoreWhenEpsilonIsLarge) {
   int best = 0;
   for (int i = 0; i < 50; ++i) best += gate.select(scores(), *Epsilon::make(200), std::to_string(i))->value() == 1 ? 1 : 0;
   EXPECT_EQ(best, 50);
+}
+
+namespace {
+bool broken = false;
+bool sometimes(std::span<unsigned char> bytes) { return !broken && system_entropy(bytes); }
+}  // namespace
+
+// A forked child must rekey; when the system then has no entropy to give, nothing is released.
+TEST_F(GateTest, NoRandomnessMeansNoReleaseAndNoFallback) {
+  allow(100);
+  auto secure = SecureGenerator::from_system(&sometimes);
+  ASSERT_TRUE(secure);
+  Gate gate = this->gate(**secure);
+  ASSERT_TRUE(gate.gaussian(sum_l2(), Deviation{4.0}, "a"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    broken = true;
+    auto ledger = Ledger::open(folder_);
+    if (!ledger) ::_exit(3);
+    auto inside = Gate::open(*ledger, kPatients, "child", **secure);
+    ::_exit(inside->gaussian(sum_l2(), Deviation{4.0}, "b") ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(GateTest, ARunNeedsAName) {

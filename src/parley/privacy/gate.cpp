@@ -8,6 +8,20 @@
 
 namespace parley::privacy {
 
+namespace {
+
+// draw() or, when the generator fails, an error: there is no weaker source to fall back to, and nothing is released.
+template <class Draw>
+auto drawn(const Draw& draw) -> decltype(draw()) {
+  try {
+    return draw();
+  } catch (const RandomnessFailure&) {
+    return fail(failed("the source of randomness failed; the release was charged and did not happen"));
+  }
+}
+
+}  // namespace
+
 Result<Gate> Gate::open(Ledger& ledger, Purse purse, std::string run, Bits& bits) {
   if (run.empty()) return fail(bad_input({.field = "run"}, "a run needs a name, so that its releases can be told apart"));
   return Gate(ledger, std::move(purse), std::move(run), bits);
@@ -38,9 +52,11 @@ Result<Released<std::vector<double>>> Gate::gaussian(const Sensitive<GridVector,
   const Grain grain = value.value_.grain;
   PARLEY_TRY(const RoundedGaussianNoise source, RoundedGaussianNoise::make(noise.sigma, grain));
   PARLEY_CHECK(charge(source.event(grain.grains(value.sensitivity())), key));
-  GridVector noisy = value.value_;
-  source.add_to(noisy.counts, *bits_);
-  return Released<std::vector<double>>(values_of(noisy), bits_->claims_valid());
+  return drawn([&]() -> Result<Released<std::vector<double>>> {
+    GridVector noisy = value.value_;
+    source.add_to(noisy.counts, *bits_);
+    return Released<std::vector<double>>(values_of(noisy), bits_->claims_valid());
+  });
 }
 
 Result<Released<std::vector<double>>> Gate::laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise, std::string_view key) {
@@ -49,9 +65,11 @@ Result<Released<std::vector<double>>> Gate::laplace(const Sensitive<GridVector, 
   PARLEY_TRY(const DiscreteLaplaceNoise source, DiscreteLaplaceNoise::make(noise.scale, grain));
   const auto dimensions = static_cast<std::int64_t>(value.value_.counts.size());
   PARLEY_CHECK(charge(source.event(grain.grains(value.sensitivity()), dimensions), key));
-  GridVector noisy = value.value_;
-  source.add_to(noisy.counts, *bits_);
-  return Released<std::vector<double>>(values_of(noisy), bits_->claims_valid());
+  return drawn([&]() -> Result<Released<std::vector<double>>> {
+    GridVector noisy = value.value_;
+    source.add_to(noisy.counts, *bits_);
+    return Released<std::vector<double>>(values_of(noisy), bits_->claims_valid());
+  });
 }
 
 Result<Released<std::size_t>> Gate::select(const Sensitive<GridVector, Linf>& scores, Epsilon epsilon, std::string_view key) {
@@ -59,8 +77,10 @@ Result<Released<std::size_t>> Gate::select(const Sensitive<GridVector, Linf>& sc
   PARLEY_TRY(const ExponentialSelection selection,
              ExponentialSelection::make({.epsilon = epsilon.value(), .sensitivity = scores.sensitivity(), .grain = scores.value_.grain}));
   PARLEY_CHECK(charge(selection.event(), key));
-  PARLEY_TRY(const std::size_t index, selection.select(values_of(scores.value_), *bits_));
-  return Released<std::size_t>(index, bits_->claims_valid());
+  return drawn([&]() -> Result<Released<std::size_t>> {
+    PARLEY_TRY(const std::size_t index, selection.select(values_of(scores.value_), *bits_));
+    return Released<std::size_t>(index, bits_->claims_valid());
+  });
 }
 
 }  // namespace parley::privacy
