@@ -2,6 +2,10 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 10
 
+# Another clone of the same sources finds its objects in the cache, whatever folder it lies in.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
 .PHONY: help setup build demo test test-release test-sanitized test-fuzz bench lint clean
 help:
 	@echo "make demo    build, train the demo and print its result"
