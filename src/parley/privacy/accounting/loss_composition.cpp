@@ -370,7 +370,8 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
     mean += count * law.mean_index;
     log_moment += count * law.log_moment;
     rounding += count * kUnit * (16 + 4 * law.largest_exponent + std::fabs(law.log_moment));
-    infinite_log += count * std::log1p(-std::min(law.infinite, 0.5));
+    if (law.infinite > 0.5) return window;
+    infinite_log += count * std::log1p(-law.infinite);
   }
   if (!(std::fabs(offset) < kLargestIndex) || !(std::fabs(mean) < kLargestIndex)) return window;
 
