@@ -35,7 +35,7 @@ import numpy as np  # noqa: E402
 import exact_sparse_data as exact_sets  # noqa: E402
 
 GOAL = 1e-6
-TOLERANCES = [10.0**-k for k in np.arange(0, 9, 0.5)]
+TOLERANCES = [10.0**-k for k in np.arange(-1.5, 9, 0.5)]
 
 
 class Exact:

@@ -162,6 +162,7 @@ bool DualDescent::descend(double target) {
   while (epochs_ < kMostEpochs) {
     const bool all = active_ == order_.size();
     const double gain = logistic ? epoch(LogisticStep{c_}) : epoch(SquaredHingeStep{0.5F / c_});
+    if (!std::isfinite(gain)) return false;
     // 0 when there is no epoch to compare with.
     const double trend = last_gain_ > 0 ? gain / last_gain_ : 0;
     last_gain_ = gain;
