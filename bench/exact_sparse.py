@@ -155,11 +155,11 @@ def compare(driver, name, problem, options):
     driver.ask("threads 1")
     driver.ask(f"load {binary}")
     task = "logistic" if problem == "logistic" else "linear"
-    l1 = 1 / n if problem == "logistic" else 0.05 * abs(x.T @ y).max() / n
+    l1 = float(1 / n if problem == "logistic" else 0.05 * abs(x.T @ y).max() / n)
     full = driver.solve(task, l1)
     driver.ask(f"model {options.cache}/w.bin")
     optimum = objective(task, x, y, l1, np.fromfile(f"{options.cache}/w.bin"))
-    stop = optimum * (1 + TARGET)
+    stop = float(optimum * (1 + TARGET))
     print(f"{name} {problem}: optimum {optimum:.12g}, gap {full[3]:.1e}, {full[5]:.0f} nonzeros; to full accuracy {full[0]:.4f} s")
     peers = (logistic_peers if problem == "logistic" else lasso_peers)(x, y, l1)
     settings = {}

@@ -8,6 +8,13 @@ namespace parley::algorithms {
 
 using linalg::Index;
 
+namespace {
+
+// A pair of nonzeros costs about this many times a pair of places in a tile.
+constexpr double kPairPrice = 12;
+
+}  // namespace
+
 void WorkingColumns::assign(const linalg::Matrix& features, std::vector<Coordinate> coordinates) {
   samples_ = static_cast<std::size_t>(features.rows());
   coordinates_ = std::move(coordinates);
@@ -42,6 +49,18 @@ void WorkingColumns::assign(const linalg::Matrix& features, std::vector<Coordina
       slots_[to] = static_cast<std::uint32_t>(slot);
       if (!ones) row_values_[to] = values_[k];
     }
+  const double density = static_cast<double>(rows_.size()) / static_cast<double>(samples_ * size() + 1);
+  const bool one_class =
+      std::all_of(coordinates_.begin(), coordinates_.end(),
+                  [](const Coordinate& coordinate) { return coordinate.class_number == 0; });
+  tiles_.clear();
+  if (!one_class || kPairPrice * density * density < 1) return;
+  tiles_.resize(tile_count() * samples_ * kTileWidth);
+  for (std::size_t slot = 0; slot < size(); ++slot) {
+    double* const to = tiles_.data() + (slot / kTileWidth) * samples_ * kTileWidth + slot % kTileWidth;
+    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k)
+      to[static_cast<std::size_t>(rows_[k]) * kTileWidth] = values_[k];
+  }
 }
 
 void WorkingColumns::multiply(std::span<const double> weights, std::span<double> margins) const {

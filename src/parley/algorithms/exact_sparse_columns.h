@@ -29,6 +29,15 @@ class WorkingColumns {
   // margins[class * n + i] = sum over the slots of that class of x_ij * weights[slot].
   void multiply(std::span<const double> weights, std::span<double> margins) const;
 
+  // Columns dense enough that multiplying zeros is cheaper than skipping them are also kept side by
+  // side, kTileWidth to a tile: tile(t)[i * kTileWidth + c] is row i of slot t * kTileWidth + c, zero beyond
+  // the last slot.
+  static constexpr std::size_t kTileWidth = 8;
+  [[nodiscard]] bool tiled() const { return !tiles_.empty(); }
+  [[nodiscard]] std::size_t tile_count() const { return (size() + kTileWidth - 1) / kTileWidth; }
+  [[nodiscard]] const double* tile(std::size_t t) const { return tiles_.data() + t * samples_ * kTileWidth; }
+  [[nodiscard]] std::size_t samples() const { return samples_; }
+
   // f(row, value) over the entries of a slot's column.
   template <class F>
   void for_each_in_slot(std::size_t slot, F&& f) const {
@@ -51,6 +60,7 @@ class WorkingColumns {
   std::vector<std::size_t> row_starts_;
   std::vector<std::uint32_t> slots_;
   std::vector<double> row_values_;
+  std::vector<double> tiles_;
 };
 
 }  // namespace parley::algorithms
