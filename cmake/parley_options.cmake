@@ -16,7 +16,7 @@ string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}
 
 # Results must not depend on the compiler contracting a*b+c on one machine and not on another;
 # kernels that want fused operations ask for them by name. The -Wno after it are false alarms of GCC 12 in string code.
-add_compile_options(-Wall -Wextra -Wshadow -Wno-missing-field-initializers -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized -ffp-contract=off)
+add_compile_options(-Wall -Wextra -Wshadow -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -ffp-contract=off)
 if(PARLEY_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
 endif()
