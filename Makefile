@@ -31,12 +31,12 @@ test-release: build
 
 test-sanitized: setup
 	@cmake --preset dev >/dev/null
-	@cmake --build --preset dev -j $(JOBS)
+	@cmake --build --preset dev -j $(JOBS) --target unit_tests
 	ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L unit
 
 test-fuzz: setup
 	@cmake --preset fuzz >/dev/null
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-fuzz --output-on-failure -j $(JOBS)
 
 bench: build

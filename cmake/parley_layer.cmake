@@ -11,6 +11,8 @@ function(parley_layer name)
   target_link_libraries(parley_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE})
 endfunction()
 
+add_custom_target(unit_tests)  # every GoogleTest program of a layer
+
 # parley_tests(LAYER SOURCES ... [USES other layers]): one GoogleTest program per layer.
 function(parley_tests layer)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
@@ -22,6 +24,7 @@ function(parley_tests layer)
   # The code under test is optimised; the test's own code is compiled quickly instead.
   target_compile_options(test_${layer} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(test_${layer} PRIVATE PARLEY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_dependencies(unit_tests test_${layer})
   add_test(NAME ${layer} COMMAND test_${layer})
   set_tests_properties(${layer} PROPERTIES LABELS unit)
 endfunction()
