@@ -226,7 +226,9 @@ bool LossComposition::symmetric() const {
 LossComposition::Aim::Cumulants LossComposition::Aim::cumulants(double tilt) const {
   Cumulants total;
   const double slope = direction_ * (tilt + 0.5);
-  for (const auto& [nodes, count] : laws_) {
+  for (const Law& law : laws_) {
+    const LossNodes& nodes = law.nodes;
+    const double count = law.count;
     const std::size_t size = nodes.loss.size();
     double top = -kInfinity;
     for (std::size_t i = 0; i < size; ++i) top = std::max(top, nodes.log_s[i] + slope * nodes.loss[i]);
