@@ -269,7 +269,9 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     CsvColumn column = reading(declared, plan.schema, options);
     column.schema = position;
     if (declared.type == ColumnType::kLabel && !label) column.kind = CellKind::kSkip;
-    if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId) column.missing = Missing::kZero;
+    // A missing class is no class: its row says nothing about the labels.
+    if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId)
+      column.missing = column.kind == CellKind::kClassLabel ? Missing::kDropRow : Missing::kZero;
     plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
     plan.has_id = plan.has_id || column.kind == CellKind::kId;
     if (column.kind == CellKind::kCategory) column.category = plan.categories++;
