@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up the machine, builds and runs.
 JOBS ?= $(shell nproc)
-FUZZ_SECONDS ?= 6
+FUZZ_SECONDS ?= 10
 
 # Another clone of the same sources finds its objects in the cache, whatever folder it lies in.
 export CCACHE_BASEDIR := $(CURDIR)
