@@ -29,6 +29,7 @@ Result<Gate> Gate::open(Ledger& ledger, Purse purse, std::string run, Bits& bits
 
 template <class T, class Norm>
 Result<void> Gate::check(const Sensitive<T, Norm>& value) const {
+  if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
   if (value.neighbours() != purse_.neighbours || value.unit() != purse_.unit)
     return fail(failed(fmt::format("a {} bound under {} cannot be paid from a {} budget under {}", name(value.unit()), name(value.neighbours()),
                                    name(purse_.unit), name(purse_.neighbours))));

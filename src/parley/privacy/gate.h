@@ -33,6 +33,10 @@ class Gate {
  public:
   // Releases from this gate are paid from `purse` for the run `run`. Ledger and generator must outlive it.
   static Result<Gate> open(Ledger& ledger, Purse purse, std::string run, Bits& bits);
+  // The gate of a run that asked for no privacy: it lets values out in the clear, and refuses to add noise.
+  static Gate without_privacy(Unprotected) { return Gate(); }
+  [[nodiscard]] bool charges() const { return ledger_ != nullptr; }
+
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
   Gate(Gate&&) noexcept = default;
@@ -68,12 +72,19 @@ class Gate {
   static Released<T> in_the_clear(const Private<T>& value, Unprotected) {
     return Released<T>(PrivateReader::read(value), false);
   }
+  // The same where the run decides: refused by a gate that charges.
+  template <class T>
+  [[nodiscard]] Result<Released<T>> in_the_clear(const Private<T>& value) const {
+    if (charges()) return fail(failed("a private run releases nothing in the clear"));
+    return in_the_clear(value, Unprotected{});
+  }
   template <class Norm>
   static Released<std::vector<double>> in_the_clear(const Sensitive<GridVector, Norm>& value, Unprotected) {
     return Released<std::vector<double>>(values_of(value.value_), false);
   }
 
  private:
+  Gate() = default;
   static std::vector<double> values_of(const GridVector& grid);
   Gate(Ledger& ledger, Purse purse, std::string run, Bits& bits)
       : ledger_(&ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(&bits) {}
@@ -81,10 +92,10 @@ class Gate {
   Result<void> check(const Sensitive<T, Norm>& value) const;
   Result<void> charge(const Mechanism& mechanism, std::string_view key);
 
-  Ledger* ledger_;
+  Ledger* ledger_ = nullptr;  // null: without privacy
   Purse purse_;
   std::string run_;
-  Bits* bits_;
+  Bits* bits_ = nullptr;
 };
 
 }  // namespace parley::privacy

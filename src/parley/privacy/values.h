@@ -88,10 +88,27 @@ class Released {
 
  private:
   friend class Gate;
+  friend struct PostProcessing;
   Released(T value, bool claimed) : value_(std::move(value)), claimed_(claimed) {}
   T value_;
   bool claimed_;
 };
+
+struct PostProcessing {
+  template <class Function, class... T>
+  static auto apply(Function function, const Released<T>&... released) {
+    static_assert(std::is_empty_v<Function>, "a function of released values may capture nothing; whatever else it used would leave unpaid");
+    using Made = std::decay_t<std::invoke_result_t<Function, const T&...>>;
+    return Released<Made>(function(released.value()...), (released.claimed() && ...));
+  }
+};
+
+// What is computed from released values alone is released too, at no further cost:
+//   derive([](const std::vector<double>& sum, const std::size_t& chosen) { return Reply{sum, chosen}; }, sum, chosen)
+template <class Function, class... T>
+[[nodiscard]] auto derive(Function function, const Released<T>&... released) {
+  return PostProcessing::apply(function, released...);
+}
 
 // Why a party gives no answer. A code without text: nothing in it is computed from data.
 enum class FaultCode : std::uint8_t { kBadTask = 1, kBudgetEnded = 2, kNotAllowed = 3, kInternal = 4 };

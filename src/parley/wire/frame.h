@@ -1,0 +1,99 @@
+// A frame: what a transport carries, whole or not at all.
+//
+//   bytes  0-3   "PRLY"
+//          4-5   protocol version
+//          6     kind
+//          7     code: why an answer is missing or a frame is refused; 0 otherwise
+//          8-23  run
+//         24-31  round, counted from 1; 0 before the first
+//         32-39  bytes of the payload
+//         40-47  XXH3-64 of everything else
+//         48-    payload
+//
+// The checksum finds accidents; strangers are kept out by mutual TLS. A frame is checked before any of it is believed,
+// and a bad one is refused with a code: no text crosses between parties.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "parley/privacy/values.h"
+#include "parley/wire/encode.h"
+
+namespace parley::wire {
+
+inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 48;
+inline constexpr std::size_t kDefaultLimit = std::size_t{1} << 30;  // of a whole frame
+
+enum class Kind : std::uint8_t {
+  kHello = 1,   // party -> coordinator, first on a connection: payload is the party's name
+  kOpen = 2,    // coordinator -> party: the job
+  kReady = 3,   // party -> coordinator: the job is allowed here
+  kTask = 4,    // coordinator -> party
+  kReply = 5,   // party -> coordinator
+  kFault = 6,   // party -> coordinator: no reply, and the code says why
+  kRefuse = 7,  // either way: the last frame was not acceptable, and the code says why
+  kClose = 8,   // coordinator -> party: the run is over
+};
+
+// Why a frame is not acceptable.
+enum class Refusal : std::uint8_t {
+  kCutOff = 16,
+  kNotAFrame = 17,
+  kWrongVersion = 18,
+  kUnknownKind = 19,
+  kTooLarge = 20,
+  kDamaged = 21,
+  kWrongRun = 22,
+  kOldRound = 23,        // before the round that was answered last
+  kOtherTask = 24,       // the round that was answered last, but another task
+  kUnexpected = 25,      // a kind that has no place here
+  kUnknownParty = 26,
+};
+std::string_view name(Refusal refusal);
+
+using RunId = std::array<std::uint8_t, 16>;
+std::string hex(const RunId& run);
+
+struct Header {
+  Kind kind = Kind::kHello;
+  std::uint8_t code = 0;
+  RunId run{};
+  std::int64_t round = 0;
+};
+
+struct Frame {
+  Header header;
+  std::string_view payload;  // inside the bytes that were read
+};
+
+// A frame is built in one buffer: begin, append the payload, seal.
+void begin_frame(Bytes& frame);
+void seal_frame(Bytes& frame, const Header& header);
+
+template <Message T>
+Bytes make_frame(const Header& header, const T& payload) {
+  Bytes frame;
+  frame.reserve(kHeaderBytes + encoded_size(payload));
+  begin_frame(frame);
+  encode_to(payload, frame);
+  seal_frame(frame, header);
+  return frame;
+}
+Bytes make_frame(const Header& header, std::string_view payload = {});
+
+// The upward frame of a party's answer: from a released value or from a fault code, and from nothing else.
+template <Message T>
+Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing) {
+  header.kind = outgoing.failed() ? Kind::kFault : Kind::kReply;
+  if (!outgoing.failed()) return make_frame(header, outgoing.value());
+  header.code = static_cast<std::uint8_t>(outgoing.fault());
+  return make_frame(header);
+}
+
+tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit = kDefaultLimit);
+
+}  // namespace parley::wire
