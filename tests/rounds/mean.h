@@ -33,7 +33,7 @@ struct Mean {
     if (task.estimate.size() != data.size()) return fail(bad_input({.field = "task"}, "must have the size of the data"));
     Reply reply{++memory.answered, data};
     for (std::size_t j = 0; j < data.size(); ++j) reply.difference[j] -= task.estimate[j];
-    return gate.in_the_clear(privacy::Private(reply));
+    return gate.unprotected(privacy::Private(reply));
   }
 
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {

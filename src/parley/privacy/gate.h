@@ -74,7 +74,7 @@ class Gate {
   }
   // The same where the run decides: refused by a gate that charges.
   template <class T>
-  [[nodiscard]] Result<Released<T>> in_the_clear(const Private<T>& value) const {
+  [[nodiscard]] Result<Released<T>> unprotected(const Private<T>& value) const {
     if (charges()) return fail(failed("a private run releases nothing in the clear"));
     return in_the_clear(value, Unprotected{});
   }

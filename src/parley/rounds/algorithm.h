@@ -24,7 +24,7 @@
 //     and absorb check them against their own (an error of answer becomes a fault code; its text stays at the site);
 //   - answer is called once for a round. A repeated request gets the stored bytes, and Memory as it was after;
 //   - the gate is opened for one round: the keys of its releases need to differ within the round only.
-//     In a run without privacy gate.charges() is false, and gate.in_the_clear(Private(reply)) is the way out.
+//     In a run without privacy gate.charges() is false, and gate.unprotected(Private(reply)) is the way out.
 #pragma once
 #include <concepts>
 #include <utility>
