@@ -2,6 +2,7 @@
 
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/frank_wolfe.h"
+#include "parley/algorithms/greedy_cd.h"
 
 namespace parley::catalog {
 
@@ -29,6 +30,24 @@ Trainer configure_frank_wolfe(Toml& settings) {
   };
 }
 
+Trainer configure_greedy_cd(Toml& settings) {
+  algorithms::GreedySettings greedy;
+  settings.integer("iterations", greedy.iterations, at_least(1));
+  settings.number("step", greedy.step, above(0));
+  settings.number("tolerance", greedy.tolerance, at_least(0));
+  settings.choice<algorithms::GreedyRule>("rule", greedy.rule,
+                                          {{"gs", algorithms::GreedyRule::kSmooth},
+                                           {"gs-s", algorithms::GreedyRule::kSubgradient},
+                                           {"gs-r", algorithms::GreedyRule::kStep},
+                                           {"gs-q", algorithms::GreedyRule::kDecrease}});
+  settings.choice<algorithms::SmoothnessFrom>(
+      "smoothness", greedy.smoothness,
+      {{"data", algorithms::SmoothnessFrom::kData}, {"bounds", algorithms::SmoothnessFrom::kBounds}});
+  return [greedy](const algorithms::Problem& problem, const algorithms::Observer& observer) {
+    return algorithms::greedy_cd(problem, greedy, observer);
+  };
+}
+
 }  // namespace
 
 std::string_view name(Partition partition) {
@@ -47,6 +66,8 @@ std::span<const Algorithm> algorithms_by_name() {
        configure_exact},
       {"frank-wolfe", Partition::kSingle, "over the l1 ball, one column per step", "Frank and Wolfe 1956; Jaggi 2013",
        configure_frank_wolfe},
+      {"greedy-cd", Partition::kSingle, "one coordinate per step, the one that promises most",
+       "Nutini et al. 2015; Mangold et al. 2023", configure_greedy_cd},
   };
   return kAlgorithms;
 }

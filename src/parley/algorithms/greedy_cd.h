@@ -1,0 +1,38 @@
+// Greedy coordinate descent (Gauss-Southwell; Nutini et al. 2015), smooth and proximal, as in Mangold, Bellet, Salmon,
+// Tommasi, "High-Dimensional Private Empirical Risk Minimization by Greedy Coordinate Descent", 2023, Algorithms 1 and 2.
+//
+//   minimise over W   F(W) = 1/n sum_i phi(<x_i, W>, y_i) + l1 ||W||_1 + l2/2 ||W||^2
+//
+//   W_0 = 0;  for t = 0, ..., T - 1
+//     j = argmax of the rule's score (greedy_cd_rules.h)                                        (3)
+//     W_j <- prox(W_j - gamma/M_j g_j;  gamma/M_j psi),   g_j the partial derivative of the mean loss   (4)
+//
+// M_j bounds the curvature of the mean loss along coordinate j: c/n ||x_j||^2 from the data, or c B_j^2 from the
+// public bounds |x_ij| <= B_j; c = 1 (squared), 1/4 (logistic, softmax), 2 (squared hinge). Softmax: one coordinate per
+// class and column. A penalised intercept is one more column of ones; a free one is such a column without penalty.
+//
+// A step costs the nonzeros in the rows of column j and a scan of d/256 numbers (kept_margins.h, largest_score.h).
+#pragma once
+#include "parley/algorithms/fit.h"
+#include "parley/algorithms/greedy_cd_rules.h"
+#include "parley/algorithms/kept_margins.h"
+#include "parley/core/result.h"
+
+namespace parley::algorithms {
+
+enum class SmoothnessFrom { kData, kBounds };
+
+struct GreedySettings {
+  int iterations = 1000;
+  GreedyRule rule = GreedyRule::kStep;
+  double step = 1;           // gamma; 1 never raises the objective
+  double tolerance = 1e-12;  // stops when the best score's square / 2, a decrease, is at most this; 0: never
+  SmoothnessFrom smoothness = SmoothnessFrom::kData;
+  Upkeep upkeep = Upkeep::kAutomatic;
+};
+
+// Refuses constraints (l1_radius, sparsity) and rule gs with an l1 penalty. Fit::gap is the largest distance of a
+// partial derivative from the subdifferential, 0 exactly at an optimum.
+Result<Fit> greedy_cd(const Problem& problem, const GreedySettings& settings, const Observer& observer);
+
+}  // namespace parley::algorithms
