@@ -1,8 +1,10 @@
 #include "parley/catalog/catalog.h"
 
+#include "parley/algorithms/coordinate_descent.h"
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/frank_wolfe.h"
 #include "parley/algorithms/greedy_cd.h"
+#include "parley/algorithms/sgd.h"
 
 namespace parley::catalog {
 
@@ -48,6 +50,42 @@ Trainer configure_greedy_cd(Toml& settings) {
   };
 }
 
+Trainer configure_coordinate_descent(Toml& settings) {
+  algorithms::CoordinateSettings descent;
+  int passes = 0;
+  if (settings.integer("passes", passes, at_least(1))) descent.passes = passes;
+  settings.number("step", descent.step, above(0));
+  settings.number("tolerance", descent.tolerance, at_least(0));
+  settings.choice<algorithms::CoordinateOrder>(
+      "order", descent.order,
+      {{"cyclic", algorithms::CoordinateOrder::kCyclic}, {"uniform", algorithms::CoordinateOrder::kUniform}});
+  std::int64_t seed = 0;
+  settings.integer("seed", seed, at_least(0));
+  descent.seed = static_cast<std::uint64_t>(seed);
+  return [descent](const algorithms::Problem& problem, const algorithms::Observer& observer) {
+    return algorithms::coordinate_descent(problem, descent, observer);
+  };
+}
+
+Trainer configure_sgd(Toml& settings) {
+  algorithms::SgdSettings sgd;
+  int steps = 0;
+  if (settings.integer("iterations", steps, at_least(1))) sgd.steps = steps;
+  settings.number("batch_rate", sgd.batch_rate, between(0, 1));
+  settings.number("step", sgd.step, above(0));
+  settings.number("momentum", sgd.momentum, between(0, 1));
+  settings.number("clip", sgd.clip, above(0));
+  settings.choice<algorithms::SgdResult>(
+      "result", sgd.result,
+      {{"last", algorithms::SgdResult::kLast}, {"tail-average", algorithms::SgdResult::kTailAverage}});
+  std::int64_t seed = 0;
+  settings.integer("seed", seed, at_least(0));
+  sgd.seed = static_cast<std::uint64_t>(seed);
+  return [sgd](const algorithms::Problem& problem, const algorithms::Observer& observer) {
+    return algorithms::sgd(problem, sgd, observer);
+  };
+}
+
 }  // namespace
 
 std::string_view name(Partition partition) {
@@ -68,6 +106,9 @@ std::span<const Algorithm> algorithms_by_name() {
        configure_frank_wolfe},
       {"greedy-cd", Partition::kSingle, "one coordinate per step, the one that promises most",
        "Nutini et al. 2015; Mangold et al. 2023", configure_greedy_cd},
+      {"coordinate-descent", Partition::kSingle, "one coordinate per step, in cyclic or random order",
+       "Wright 2015; Mangold et al. 2022", configure_coordinate_descent},
+      {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd},
   };
   return kAlgorithms;
 }

@@ -1,0 +1,92 @@
+#include "parley/algorithms/sgd_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace parley::algorithms {
+
+namespace {
+
+constexpr double kBatch = 256;
+constexpr double kPasses = 20;
+constexpr double kMostSteps = 1e9;
+constexpr double kPlainSteps = 10;    // up to so many, momentum would save nothing
+constexpr double kMemories = 5;       // a run is at least so many times as long as momentum remembers
+constexpr double kRecordsRead = 2e8;  // by a whole private run
+
+Result<void> require(bool holds, const char* field, const char* rule, double value) {
+  if (holds) return {};
+  return fail(bad_input({.field = field}, rule, fmt::format("{}", value)));
+}
+
+Result<void> check(const SgdSettings& settings) {
+  const auto positive = [](double v) { return std::isfinite(v) && v > 0; };
+  if (settings.steps)
+    PARLEY_CHECK(require(*settings.steps >= 1, "steps", "must be at least 1", *settings.steps));
+  if (settings.batch_rate)
+    PARLEY_CHECK(require(positive(*settings.batch_rate) && *settings.batch_rate <= 1, "batch_rate",
+                         "must be above 0 and at most 1", *settings.batch_rate));
+  if (settings.step)
+    PARLEY_CHECK(require(positive(*settings.step), "step", "must be above 0", *settings.step));
+  if (settings.momentum)
+    PARLEY_CHECK(require(*settings.momentum >= 0 && *settings.momentum < 1, "momentum",
+                         "must be at least 0 and below 1", *settings.momentum));
+  if (settings.clip)
+    PARLEY_CHECK(require(positive(*settings.clip), "clip", "must be above 0", *settings.clip));
+  return {};
+}
+
+// L; a matrix of zeros has none, and its weights never move.
+double largest_curvature(const SgdShape& shape) {
+  const double curvature = shape.curvature * shape.row_norm * shape.row_norm;
+  return curvature > 0 ? curvature : 1.0;
+}
+
+SgdPlan open_plan(const SgdShape& shape, const SgdSettings& settings) {
+  SgdPlan plan;
+  plan.rate = settings.batch_rate.value_or(std::min(1.0, kBatch / shape.records));
+  plan.steps =
+      settings.steps.value_or(static_cast<int>(std::min(kMostSteps, std::ceil(kPasses / plan.rate))));
+  plan.step = settings.step.value_or(1 / largest_curvature(shape));
+  plan.momentum = settings.momentum.value_or(0.0);
+  plan.clip = settings.clip.value_or(std::numeric_limits<double>::infinity());
+  return plan;
+}
+
+Result<SgdPlan> private_plan(const SgdShape& shape, const SgdSettings& settings) {
+  const privacy::Target& target = *shape.target;
+  const double sides = target.neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1;
+  PARLEY_TRY(const double one_release, privacy::gaussian_noise(target, 1));
+  const double mu = 1 / one_release;
+
+  SgdPlan plan;
+  plan.clip = settings.clip.value_or(shape.derivative_bound * shape.row_norm);
+  const double tau = shape.margin_scale * mu * shape.records / (sides * plan.clip * shape.row_norm);
+  const double plain_steps = tau * largest_curvature(shape);
+  double steps = plain_steps <= kPlainSteps ? plain_steps : std::sqrt(kPlainSteps * plain_steps);
+  if (settings.momentum) steps = plain_steps * (1 - *settings.momentum);
+  plan.steps = settings.steps.value_or(static_cast<int>(std::clamp(std::ceil(steps), 1.0, kMostSteps)));
+  const double forgetting = std::min(1.0, std::max(plan.steps / plain_steps, kMemories / plan.steps));
+  plan.momentum = settings.momentum.value_or(1 - forgetting);
+  plan.step =
+      settings.step.value_or(std::min(1 / largest_curvature(shape), tau * (1 - plan.momentum) / plan.steps));
+  const double affordable = kRecordsRead / (shape.records * plan.steps);
+  plan.rate =
+      settings.batch_rate.value_or(std::min(1.0, std::max(affordable, 2 * mu / std::sqrt(plan.steps))));
+  PARLEY_TRY(plan.noise, privacy::sampled_gaussian_noise(target, plan.rate, plan.steps));
+  return plan;
+}
+
+}  // namespace
+
+Result<SgdPlan> sgd_plan(const SgdShape& shape, const SgdSettings& settings) {
+  PARLEY_CHECK(check(settings));
+  if (shape.target) return private_plan(shape, settings);
+  return open_plan(shape, settings);
+}
+
+}  // namespace parley::algorithms
