@@ -1,4 +1,5 @@
-// The smallest algorithm: parties hold vectors, the coordinator walks to their mean, each party's part counted.
+// The smallest algorithm: parties hold vectors, the coordinator walks to their mean, each party's part
+// counted.
 #pragma once
 #include <vector>
 
@@ -29,8 +30,10 @@ struct Mean {
 
   Task ask(const Iterate& iterate) const { return {iterate.estimate}; }
 
-  Result<privacy::Released<Reply>> answer(const Task& task, const Data& data, Memory& memory, privacy::Gate& gate) const {
-    if (task.estimate.size() != data.size()) return fail(bad_input({.field = "task"}, "must have the size of the data"));
+  Result<privacy::Released<Reply>> answer(const Task& task, const Data& data, Memory& memory,
+                                          privacy::Gate& gate) const {
+    if (task.estimate.size() != data.size())
+      return fail(bad_input({.field = "task"}, "must have the size of the data"));
     Reply reply{++memory.answered, data};
     for (std::size_t j = 0; j < data.size(); ++j) reply.difference[j] -= task.estimate[j];
     return gate.unprotected(privacy::Private(reply));

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/rounds/mean.h"
+#include "parley/core/threads.h"
+#include "tests/rounds/mean_parties.h"
 
 using namespace parley;
 using namespace parley::rounds;
@@ -10,10 +11,9 @@ using tests::Mean;
 
 namespace {
 
-std::vector<Party<Mean>> parties(const Mean& mean) {
-  std::vector<Party<Mean>> made;
-  for (const double value : {1.0, 2.0, 6.0})
-    made.emplace_back(mean, std::vector<double>{value, 10 * value}, without_privacy(privacy::Unprotected{}));
+std::vector<std::unique_ptr<Party<Mean>>> parties(const Mean& mean) {
+  std::vector<std::unique_ptr<Party<Mean>>> made;
+  for (const double value : {1.0, 2.0, 6.0}) made.push_back(tests::mean_party(mean, value));
   return made;
 }
 
@@ -21,35 +21,54 @@ std::vector<Party<Mean>> parties(const Mean& mean) {
 
 TEST(Simulation, CarriesAnAlgorithmThroughItsBytes) {
   const Mean mean{.rounds = 40};
-  auto sites = parties(mean);
-  const auto end = simulate<Mean>(mean, {0, {0, 0}}, sites);
+  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean));
   ASSERT_TRUE(end);
-  EXPECT_NEAR(end->estimate[0], 3, 1e-9);
-  EXPECT_NEAR(end->estimate[1], 30, 1e-9);
+  EXPECT_EQ(end->outcome.ended, Ended::kDone);
+  EXPECT_NEAR(end->outcome.iterate.estimate[0], 3, 1e-9);
+  EXPECT_NEAR(end->outcome.iterate.estimate[1], 30, 1e-9);
 }
 
 TEST(Simulation, AnObserverCanStopIt) {
   const Mean mean{.rounds = 40};
-  auto sites = parties(mean);
-  const auto end = simulate<Mean>(mean, {0, {0, 0}}, sites, [](std::int64_t round, const Mean::Iterate&) { return round < 5; });
-  EXPECT_EQ(end->round, 5);
+  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean),
+                                  [](std::int64_t round, const Mean::Iterate&) { return round < 5; });
+  EXPECT_EQ(end->outcome.iterate.round, 5);
+  EXPECT_EQ(end->outcome.ended, Ended::kStopped);
 }
 
-TEST(Party, ARepeatedRequestGetsTheSameBytesAndTheSameMemory) {
-  const Mean mean{.rounds = 2};
-  Party<Mean> party = std::move(parties(mean).front());
-  const wire::Bytes task = wire::encode(Mean::Task{{0, 0}});
-  const Sent first = party.answer(1, task);
-  const Sent again = party.answer(1, task);
-  EXPECT_EQ(first.reply, again.reply);
-  EXPECT_NE(party.answer(2, task).reply, first.reply) << "the memory counts answers";
+TEST(Simulation, ThreadsChangeNothing) {
+  const Mean mean{.rounds = 9};
+  set_thread_count(1);
+  const auto one = simulate<Mean>(mean, {0, {0, 0}}, parties(mean));
+  set_thread_count(4);
+  const auto four = simulate<Mean>(mean, {0, {0, 0}}, parties(mean));
+  set_thread_count(0);
+  EXPECT_EQ(wire::encode(one->outcome.iterate), wire::encode(four->outcome.iterate));
 }
 
-TEST(Party, ABadTaskBecomesACodeWithoutText) {
-  const Mean mean{.rounds = 2};
-  Party<Mean> party = std::move(parties(mean).front());
-  const Sent sent = party.answer(1, "nonsense");
-  EXPECT_EQ(sent.fault, privacy::FaultCode::kBadTask);
-  EXPECT_TRUE(sent.reply.empty());
-  EXPECT_FALSE(party.last_error().empty());
+TEST(Simulation, MetersWhatCrossesTheBoundary) {
+  const Mean mean{.rounds = 4};
+  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean));
+  const std::size_t task = wire::kHeaderBytes + wire::encoded_size(Mean::Task{{0, 0}});
+  const std::size_t reply = wire::kHeaderBytes + wire::encoded_size(Mean::Reply{0, {0, 0}});
+  EXPECT_EQ(end->communication.rounds, 4);
+  for (const Traffic& party : end->communication.per_party) {
+    EXPECT_EQ(party.down, static_cast<std::int64_t>(4 * task));
+    EXPECT_EQ(party.up, static_cast<std::int64_t>(4 * reply));
+  }
+}
+
+TEST(Network, ARoundLastsTwoLatenciesAndItsLargestMessages) {
+  Meter meter(2);
+  for (int round = 0; round < 3; ++round) {
+    meter.begin_round();
+    meter.count_down(0, 1000);
+    meter.count_down(1, 1000);
+    meter.count_up(0, 500);
+    meter.count_up(1, 4000);
+    meter.end_round();
+  }
+  // 3 rounds of 2 x 136 ms and 5,000 bytes at 0.42 Gb/s.
+  EXPECT_NEAR(network_seconds(meter.communication(), {136, 420}), 3 * (0.272 + 5000 * 8 / 0.42e9), 1e-12);
+  EXPECT_NEAR(network_seconds(meter.communication(), {136, 0}), 3 * 0.272, 1e-12);
 }

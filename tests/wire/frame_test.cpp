@@ -1,12 +1,14 @@
-#include <gtest/gtest.h>
-
 #include "parley/wire/frame.h"
+
+#include <gtest/gtest.h>
 
 using namespace parley::wire;
 
 namespace {
 
-Header header() { return {Kind::kReply, 0, {1, 2, 3}, 7}; }
+Header header() {
+  return {Kind::kReply, 0, {1, 2, 3}, 7};
+}
 
 }  // namespace
 

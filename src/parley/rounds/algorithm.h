@@ -2,27 +2,32 @@
 //
 //   class FedHt {
 //    public:
-//     struct Iterate { ...; static void fields(auto& self, auto&& visit) { visit(...); } };  // coordinator's state
-//     struct Task    { ... };   // coordinator -> party
-//     struct Reply   { ... };   // party -> coordinator
-//     struct Memory  { ... };   // a party's own state between rounds; never travels
-//     struct Data    { ... };   // a party's records: any type, rows or columns; never travels, never encoded
+//     struct Iterate { ...; static void fields(auto& self, auto&& visit) { visit(...); } };  // coordinator's
+//     state struct Task    { ... };   // coordinator -> party struct Reply   { ... };   // party ->
+//     coordinator struct Memory  { ... };   // a party's own state between rounds; never travels struct Data
+//     { ... };   // a party's records: any type, rows or columns; never travels, never encoded
 //
-//     Task ask(const Iterate&) const;                        // or ask(const Iterate&, int party) when tasks differ
-//     Result<privacy::Released<Reply>> answer(const Task&, const Data&, Memory&, privacy::Gate&) const;   // at a party
-//     Result<Iterate> absorb(Iterate, const Answers<Reply>&) const;  // answers in party order, as they came or not
-//     bool done(const Iterate&) const;                       // asked before each round
+//     Task ask(const Iterate&) const;                        // or ask(const Iterate&, int party) when tasks
+//     differ Result<privacy::Released<Reply>> answer(const Task&, const Data&, Memory&, privacy::Gate&)
+//     const;   // at a party Result<Iterate> absorb(Iterate, const Answers<Reply>&) const;  // answers in
+//     party order, as they came or not bool done(const Iterate&) const;                       // asked before
+//     each round
 //   };
 //
-// Iterate, Task, Reply and Memory list their fields once (wire/fields.h says which kinds there are). A checkpoint is
-// the encoded Iterate, a party's durable state the encoded Memory: what a list leaves out is a cache that the
-// function that needs it rebuilds when it is empty.
+// Iterate, Task, Reply and Memory list their fields once (wire/fields.h says which kinds there are). A
+// checkpoint is the encoded Iterate, a party's durable state the encoded Memory: what a list leaves out is a
+// cache that the function that needs it rebuilds when it is empty.
 //
 // What each function may rely on:
-//   - the same arguments give the same result: no clock, no global, randomness from the task's seed or the gate's;
-//   - a Task or Reply that was decoded is well formed and finite, but its *sizes* are the sender's word: answer
-//     and absorb check them against their own (an error of answer becomes a fault code; its text stays at the site);
-//   - answer is called once for a round. A repeated request gets the stored bytes, and Memory as it was after;
+//   - the same arguments give the same result: no clock, no global, randomness from the task's seed or the
+//   gate's;
+//   - a Task or Reply that was decoded is well formed and finite, but its *sizes* are the sender's word:
+//   answer
+//     and absorb check them against their own (an error of answer becomes a fault code; its text stays at the
+//     site);
+//   - answer is called once for a round: a repeated request gets the stored bytes. An answer that fails
+//   leaves
+//     Memory as it was;
 //   - the gate is opened for one round: the keys of its releases need to differ within the round only.
 //     In a run without privacy gate.charges() is false, and gate.unprotected(Private(reply)) is the way out.
 #pragma once
@@ -46,14 +51,17 @@ concept AsksEach = requires(const A& algorithm, const typename A::Iterate& itera
 };
 
 template <class A>
-concept Algorithm =
-    wire::Message<typename A::Iterate> && wire::Message<typename A::Task> && wire::Message<typename A::Reply> &&
-    wire::Message<typename A::Memory> && (AsksAll<A> || AsksEach<A>) &&
-    requires(const A& algorithm, const typename A::Task& task, const typename A::Data& data, typename A::Memory& memory,
-             privacy::Gate& gate, typename A::Iterate iterate, const Answers<typename A::Reply>& answers) {
-      { algorithm.answer(task, data, memory, gate) } -> std::same_as<Result<privacy::Released<typename A::Reply>>>;
-      { algorithm.absorb(std::move(iterate), answers) } -> std::same_as<Result<typename A::Iterate>>;
-      { algorithm.done(iterate) } -> std::same_as<bool>;
-    };
+concept Algorithm = wire::Message<typename A::Iterate> && wire::Message<typename A::Task> &&
+    wire::Message<typename A::Reply> && wire::Message<typename A::Memory> &&
+    (AsksAll<A> || AsksEach<A>)&&requires(const A& algorithm, const typename A::Task& task,
+                                          const typename A::Data& data, typename A::Memory& memory,
+                                          privacy::Gate& gate, typename A::Iterate iterate,
+                                          const Answers<typename A::Reply>& answers) {
+  {
+    algorithm.answer(task, data, memory, gate)
+    } -> std::same_as<Result<privacy::Released<typename A::Reply>>>;
+  { algorithm.absorb(std::move(iterate), answers) } -> std::same_as<Result<typename A::Iterate>>;
+  { algorithm.done(iterate) } -> std::same_as<bool>;
+};
 
 }  // namespace parley::rounds

@@ -1,9 +1,9 @@
-// What the parties replied in one round, in party order. A party that stayed away is not in it.
+// What the parties replied in one round, in party order. A party that stayed away is not in it. A view.
 //
 //   for (const auto& answer : answers) use(answer.party, answer.reply);
 #pragma once
 #include <cstddef>
-#include <vector>
+#include <span>
 
 namespace parley::rounds {
 
@@ -16,14 +16,14 @@ struct Answer {
 template <class Reply>
 class Answers {
  public:
-  explicit Answers(std::vector<Answer<Reply>> in_party_order) : answers_(std::move(in_party_order)) {}
+  explicit Answers(std::span<const Answer<Reply>> in_party_order) : answers_(in_party_order) {}
   [[nodiscard]] auto begin() const { return answers_.begin(); }
   [[nodiscard]] auto end() const { return answers_.end(); }
   [[nodiscard]] std::size_t size() const { return answers_.size(); }
   [[nodiscard]] const Answer<Reply>& operator[](std::size_t i) const { return answers_[i]; }
 
  private:
-  std::vector<Answer<Reply>> answers_;
+  std::span<const Answer<Reply>> answers_;
 };
 
 }  // namespace parley::rounds

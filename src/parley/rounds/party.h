@@ -1,17 +1,36 @@
-// One party's side of a run, the same behind every transport: the bytes of a task in, the bytes of a reply out.
+// What one party computes, the same behind every transport: a task in, the frame of a reply or of a fault
+// out.
 //
-// A request for the round that was answered last gets the stored bytes again: fresh noise for an old round would be an
-// unpaid release. What goes out is made from a Released reply or from a fault code, and from nothing else.
+// What goes out is made from a Released reply or from a fault code, and from nothing else.
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <string>
 #include <string_view>
 
 #include "parley/rounds/algorithm.h"
 #include "parley/wire/decode.h"
+#include "parley/wire/frame.h"
 
 namespace parley::rounds {
+
+struct Answered {
+  wire::Bytes frame;
+  bool replied = false;  // else the frame is a fault
+};
+
+// A party with its algorithm and data, whatever they are.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  // The frame that answers a task. Called once for a round; repeats are the handler's (handler.h).
+  virtual Answered answer(const wire::Header& request, std::string_view task) = 0;
+  // What a restart must bring back.
+  [[nodiscard]] virtual wire::Bytes memory() const = 0;
+  virtual Result<void> restore(std::string_view memory) = 0;
+  // Why the last task was not answered: for the site's own record, never sent.
+  [[nodiscard]] virtual const std::string& last_error() const = 0;
+};
 
 // Opens the gate of one round. Keys and randomness of a round are its own.
 using GateOfRound = std::function<Result<privacy::Gate>(std::int64_t round)>;
@@ -21,60 +40,52 @@ inline GateOfRound without_privacy(privacy::Unprotected asked) {
   return [asked](std::int64_t) -> Result<privacy::Gate> { return privacy::Gate::without_privacy(asked); };
 }
 
-// Bytes for the coordinator: an encoded reply, or why there is none.
-struct Sent {
-  wire::Bytes reply;
-  std::optional<privacy::FaultCode> fault;
-};
-
 template <Algorithm A>
-class Party {
+class Party final : public Responder {
  public:
-  Party(A algorithm, typename A::Data data, GateOfRound gate, typename A::Memory memory = {})
-      : algorithm_(std::move(algorithm)), data_(std::move(data)), gate_(std::move(gate)), memory_(std::move(memory)) {}
+  Party(A algorithm, typename A::Data data, GateOfRound gate)
+      : algorithm_(std::move(algorithm)), data_(std::move(data)), gate_(std::move(gate)) {}
 
-  Sent answer(std::int64_t round, std::string_view task_bytes) {
-    if (round == last_round_) return last_;
-    Sent sent = send(outgoing(round, task_bytes));
-    if (!sent.fault) {
-      last_round_ = round;
-      last_ = sent;
-    }
-    return sent;
+  Answered answer(const wire::Header& request, std::string_view task) override {
+    last_error_.clear();
+    const Out out = outgoing(request.round, task);
+    return {wire::make_answer({.run = request.run, .round = request.round}, out), !out.failed()};
   }
-  // Why the last request failed: for the site's own record, never sent.
-  [[nodiscard]] const std::string& last_error() const { return last_error_; }
+  [[nodiscard]] wire::Bytes memory() const override { return wire::encode(memory_); }
+  Result<void> restore(std::string_view memory) override {
+    return wire::decode_to(memory_, memory, wire::Numbers::kAny);
+  }
+  [[nodiscard]] const std::string& last_error() const override { return last_error_; }
 
  private:
   using Out = privacy::Outgoing<typename A::Reply>;
 
-  static Sent send(const Out& out) {
-    if (out.failed()) return {{}, out.fault()};
-    return {wire::encode(out.value()), std::nullopt};
-  }
-  Out outgoing(std::int64_t round, std::string_view task_bytes) {
-    const auto task = wire::decode<typename A::Task>(task_bytes);
-    if (!task) return refuse(task.error(), privacy::FaultCode::kBadTask);
+  Out outgoing(std::int64_t round, std::string_view task) {
+    if (const auto read = wire::decode_to(task_, task); !read) return refuse(read.error());
     auto gate = gate_(round);
-    if (!gate) return refuse(gate.error(), privacy::FaultCode::kInternal);
-    typename A::Memory memory = memory_;  // an answer that fails leaves no trace
-    auto reply = algorithm_.answer(*task, data_, memory, *gate);
-    if (!reply) return refuse(reply.error(), privacy::FaultCode::kInternal);
-    memory_ = std::move(memory);
+    if (!gate) return refuse(gate.error());
+    auto reply = algorithm_.answer(task_, data_, memory_, *gate);
+    if (!reply) return refuse(reply.error());
     return std::move(*reply);
   }
-  Out refuse(const Error& error, privacy::FaultCode otherwise) {
+  Out refuse(const Error& error) {
     last_error_ = error.message;
-    if (error.fault == Fault::kBudgetEnded) return privacy::FaultCode::kBudgetEnded;
-    return error.fault == Fault::kBadInput ? privacy::FaultCode::kBadTask : otherwise;
+    switch (error.fault) {
+      case Fault::kBudgetEnded:
+        return privacy::FaultCode::kBudgetEnded;
+      case Fault::kBadInput:
+        return privacy::FaultCode::kBadTask;
+      case Fault::kFailed:
+        break;
+    }
+    return privacy::FaultCode::kInternal;
   }
 
   A algorithm_;
   typename A::Data data_;
   GateOfRound gate_;
   typename A::Memory memory_;
-  std::int64_t last_round_ = -1;
-  Sent last_;
+  typename A::Task task_;  // its memory is reused
   std::string last_error_;
 };
 

@@ -1,37 +1,45 @@
-// Runs an algorithm over parties in this process, one after the other, through the bytes that would travel.
+// All parties in this process: the same handler, exchange and bytes as between machines, over the in-process
+// channel.
 #pragma once
-#include <functional>
-#include <span>
+#include <fmt/format.h>
 
-#include "parley/rounds/party.h"
+#include <memory>
+
+#include "parley/rounds/drive.h"
+#include "parley/rounds/handler.h"
+#include "parley/transport/in_process/in_process.h"
 
 namespace parley::rounds {
 
 template <class Iterate>
-using RoundObserver = std::function<bool(std::int64_t round, const Iterate&)>;  // false asks for a stop
+struct Simulated {
+  Outcome<Iterate> outcome;
+  Communication communication;
+};
 
 template <Algorithm A>
-Result<typename A::Iterate> simulate(const A& algorithm, typename A::Iterate iterate, std::span<Party<A>> parties,
-                                     const RoundObserver<typename A::Iterate>& observer = {}) {
-  for (std::int64_t round = 1; !algorithm.done(iterate); ++round) {
-    std::vector<Answer<typename A::Reply>> answers;
-    for (std::size_t p = 0; p < parties.size(); ++p) {
-      const auto task = [&] {
-        if constexpr (AsksEach<A>)
-          return algorithm.ask(iterate, static_cast<int>(p));
-        else
-          return algorithm.ask(iterate);
-      };
-      const Sent sent = parties[p].answer(round, wire::encode(task()));
-      if (sent.fault == privacy::FaultCode::kBudgetEnded) return fail(Error{Fault::kBudgetEnded, parties[p].last_error()});
-      if (sent.fault) return fail(failed(parties[p].last_error()));
-      PARLEY_TRY(auto reply, wire::decode<typename A::Reply>(sent.reply));
-      answers.push_back({static_cast<int>(p), std::move(reply)});
-    }
-    PARLEY_TRY(iterate, algorithm.absorb(std::move(iterate), Answers<typename A::Reply>(std::move(answers))));
-    if (observer && !observer(round, iterate)) break;
+Result<Simulated<typename A::Iterate>> simulate(const A& algorithm, typename A::Iterate first,
+                                                std::vector<std::unique_ptr<Party<A>>> parties,
+                                                const RoundObserver<typename A::Iterate>& observer = {},
+                                                Rules rules = {}) {
+  std::vector<std::unique_ptr<Handler>> handlers;
+  std::vector<transport::Respond> respond;
+  Terms terms{.rules = rules};
+  for (auto& party : parties) {
+    terms.parties.push_back(fmt::format("party {}", handlers.size() + 1));
+    const auto admit = [waiting = std::make_shared<std::unique_ptr<Party<A>>>(std::move(party))](
+                           const Opening&) -> Result<Admission> {
+      return Admission{std::move(*waiting), {}};
+    };
+    handlers.push_back(std::make_unique<Handler>(admit, ""));
+    respond.push_back(
+        [handler = handlers.back().get()](std::string_view frame) { return handler->respond(frame); });
   }
-  return iterate;
+  transport::InProcess channel(std::move(respond));
+  PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(terms)));
+  PARLEY_CHECK(exchange.open());
+  PARLEY_TRY(auto outcome, drive(algorithm, std::move(first), exchange, observer));
+  return Simulated<typename A::Iterate>{std::move(outcome), exchange.meter().communication()};
 }
 
 }  // namespace parley::rounds

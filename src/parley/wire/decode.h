@@ -1,5 +1,5 @@
-// Bytes -> message, or a refusal. The bytes may come from anyone: no length is believed before the bytes behind
-// it were seen, every byte must be used, and whatever is accepted encodes to the same bytes again.
+// Bytes -> message, or a refusal. The bytes may come from anyone: no length is believed before the bytes
+// behind it were seen, every byte must be used, and whatever is accepted encodes to the same bytes again.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -22,7 +22,9 @@ class Decoder {
     (take(field), ...);
   }
   // The rule that was broken first, or null.
-  [[nodiscard]] const char* broken() const { return broken_ != nullptr || rest_.empty() ? broken_ : "bytes are left over"; }
+  [[nodiscard]] const char* broken() const {
+    return broken_ != nullptr || rest_.empty() ? broken_ : "bytes are left over";
+  }
 
  private:
   void refuse(const char* rule) {
@@ -97,7 +99,8 @@ class Decoder {
     bulk(field.values.data(), elements * sizeof(double));
     linalg::Index least = 0;
     for (const linalg::Index position : field.positions) {
-      if (position < least || position >= field.size) return refuse("positions of a sparse vector must ascend and lie below its size");
+      if (position < least || position >= field.size)
+        return refuse("positions of a sparse vector must ascend and lie below its size");
       least = position + 1;
     }
     if (field.size < 0) return refuse("a vector cannot have a negative size");
@@ -114,7 +117,8 @@ template <Message T>
 Result<void> decode_to(T& message, std::string_view bytes, Numbers numbers = Numbers::kFinite) {
   Decoder decoder(bytes, numbers);
   T::fields(message, decoder);
-  if (decoder.broken() != nullptr) return fail(Error{Fault::kBadInput, std::string("message refused: ") + decoder.broken()});
+  if (decoder.broken() != nullptr)
+    return fail(Error{Fault::kBadInput, std::string("message refused: ") + decoder.broken()});
   return {};
 }
 

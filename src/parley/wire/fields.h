@@ -7,7 +7,8 @@
 //   };
 //
 // Encoder, decoder and size are visitors of that list, so they cannot drift apart. A field is one of
-//   bool, int, std::int64_t, double, std::string, linalg::SparseVector, another message, or a std::vector of these.
+//   bool, int, std::int64_t, double, std::string, linalg::SparseVector, another message, or a std::vector of
+//   these.
 // Beside them std::vector<float> and std::vector<linalg::Index> for bulk. An empty list is `visit()`.
 //
 // On the wire (little endian, in the order of the list, nothing between):
@@ -27,9 +28,12 @@ namespace parley::wire {
 using Bytes = std::string;
 
 template <class T>
-concept Message = requires(T& message) { T::fields(message, [](auto&...) {}); };
+concept Message = requires(T& message) {
+  T::fields(message, [](auto&...) {});
+};
 
 template <class T>
-concept Number = std::same_as<T, int> || std::same_as<T, std::int64_t> || std::same_as<T, double> || std::same_as<T, float>;
+concept Number = std::same_as<T, int> || std::same_as<T, std::int64_t> || std::same_as<T, double> ||
+    std::same_as<T, float>;
 
 }  // namespace parley::wire

@@ -33,17 +33,28 @@ std::uint64_t checksum(std::string_view frame) {
 
 std::string_view name(Refusal refusal) {
   switch (refusal) {
-    case Refusal::kCutOff: return "cut off";
-    case Refusal::kNotAFrame: return "not a frame";
-    case Refusal::kWrongVersion: return "wrong protocol version";
-    case Refusal::kUnknownKind: return "unknown kind of frame";
-    case Refusal::kTooLarge: return "too large";
-    case Refusal::kDamaged: return "damaged";
-    case Refusal::kWrongRun: return "of another run";
-    case Refusal::kOldRound: return "of an old round";
-    case Refusal::kOtherTask: return "another task for a round that was answered";
-    case Refusal::kUnexpected: return "unexpected here";
-    case Refusal::kUnknownParty: return "from an unknown party";
+    case Refusal::kCutOff:
+      return "cut off";
+    case Refusal::kNotAFrame:
+      return "not a frame";
+    case Refusal::kWrongVersion:
+      return "wrong protocol version";
+    case Refusal::kUnknownKind:
+      return "unknown kind of frame";
+    case Refusal::kTooLarge:
+      return "too large";
+    case Refusal::kDamaged:
+      return "damaged";
+    case Refusal::kWrongRun:
+      return "of another run";
+    case Refusal::kOldRound:
+      return "of an old round";
+    case Refusal::kOtherTask:
+      return "another task for a round that was answered";
+    case Refusal::kUnexpected:
+      return "unexpected here";
+    case Refusal::kUnknownParty:
+      return "from an unknown party";
   }
   return "refused";
 }
@@ -54,12 +65,20 @@ std::string hex(const RunId& run) {
   return text;
 }
 
-void begin_frame(Bytes& frame) { frame.assign(kHeaderBytes, '\0'); }
+void begin_frame(Bytes& frame) {
+  frame.assign(kHeaderBytes, '\0');
+}
 
 void seal_frame(Bytes& frame, const Header& header) {
   assert(frame.size() >= kHeaderBytes);
-  Layout layout{kMagic,     kProtocolVersion, static_cast<std::uint8_t>(header.kind), header.code,
-                header.run, header.round,     frame.size() - kHeaderBytes,            0};
+  Layout layout{kMagic,
+                kProtocolVersion,
+                static_cast<std::uint8_t>(header.kind),
+                header.code,
+                header.run,
+                header.round,
+                frame.size() - kHeaderBytes,
+                0};
   std::memcpy(frame.data(), &layout, sizeof layout);
   layout.checksum = checksum(frame);
   std::memcpy(frame.data(), &layout, sizeof layout);
@@ -74,6 +93,10 @@ Bytes make_frame(const Header& header, std::string_view payload) {
   return frame;
 }
 
+std::int64_t digest(std::string_view bytes) {
+  return static_cast<std::int64_t>(XXH3_64bits(bytes.data(), bytes.size()));
+}
+
 tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit) {
   if (bytes.size() > limit) return tl::unexpected(Refusal::kTooLarge);
   if (bytes.size() < kHeaderBytes) return tl::unexpected(Refusal::kCutOff);
@@ -83,10 +106,12 @@ tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limi
   if (layout.version != kProtocolVersion) return tl::unexpected(Refusal::kWrongVersion);
   if (layout.payload != bytes.size() - kHeaderBytes) return tl::unexpected(Refusal::kCutOff);
   if (layout.checksum != checksum(bytes)) return tl::unexpected(Refusal::kDamaged);
-  if (layout.kind < static_cast<std::uint8_t>(Kind::kHello) || layout.kind > static_cast<std::uint8_t>(Kind::kClose))
+  if (layout.kind < static_cast<std::uint8_t>(Kind::kOpen) ||
+      layout.kind > static_cast<std::uint8_t>(Kind::kKept))
     return tl::unexpected(Refusal::kUnknownKind);
   if (layout.round < 0) return tl::unexpected(Refusal::kDamaged);
-  return Frame{{static_cast<Kind>(layout.kind), layout.code, layout.run, layout.round}, bytes.substr(kHeaderBytes)};
+  return Frame{{static_cast<Kind>(layout.kind), layout.code, layout.run, layout.round},
+               bytes.substr(kHeaderBytes)};
 }
 
 }  // namespace parley::wire

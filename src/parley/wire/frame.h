@@ -10,8 +10,8 @@
 //         40-47  XXH3-64 of everything else
 //         48-    payload
 //
-// The checksum finds accidents; strangers are kept out by mutual TLS. A frame is checked before any of it is believed,
-// and a bad one is refused with a code: no text crosses between parties.
+// The checksum finds accidents; strangers are kept out by mutual TLS. A frame is checked before any of it is
+// believed, and a bad one is refused with a code: no text crosses between parties.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -29,14 +29,14 @@ inline constexpr std::size_t kHeaderBytes = 48;
 inline constexpr std::size_t kDefaultLimit = std::size_t{1} << 30;  // of a whole frame
 
 enum class Kind : std::uint8_t {
-  kHello = 1,   // party -> coordinator, first on a connection: payload is the party's name
-  kOpen = 2,    // coordinator -> party: the job
-  kReady = 3,   // party -> coordinator: the job is allowed here
-  kTask = 4,    // coordinator -> party
-  kReply = 5,   // party -> coordinator
-  kFault = 6,   // party -> coordinator: no reply, and the code says why
-  kRefuse = 7,  // either way: the last frame was not acceptable, and the code says why
-  kClose = 8,   // coordinator -> party: the run is over
+  kOpen = 1,    // coordinator -> party, first on a connection: the job
+  kReady = 2,   // party -> coordinator: the job is allowed here; payload introduces the party
+  kTask = 3,    // coordinator -> party
+  kReply = 4,   // party -> coordinator
+  kFault = 5,   // party -> coordinator: no reply, and the code says why
+  kRefuse = 6,  // either way: the last frame was not acceptable, and the code says why
+  kClose = 7,   // coordinator -> party: the run is over
+  kKept = 8,    // never travels: a checkpoint or a party's state on disk
 };
 
 // Why a frame is not acceptable.
@@ -48,9 +48,9 @@ enum class Refusal : std::uint8_t {
   kTooLarge = 20,
   kDamaged = 21,
   kWrongRun = 22,
-  kOldRound = 23,        // before the round that was answered last
-  kOtherTask = 24,       // the round that was answered last, but another task
-  kUnexpected = 25,      // a kind that has no place here
+  kOldRound = 23,    // before the round that was answered last
+  kOtherTask = 24,   // the round that was answered last, but another task
+  kUnexpected = 25,  // a kind that has no place here
   kUnknownParty = 26,
 };
 std::string_view name(Refusal refusal);
@@ -59,7 +59,7 @@ using RunId = std::array<std::uint8_t, 16>;
 std::string hex(const RunId& run);
 
 struct Header {
-  Kind kind = Kind::kHello;
+  Kind kind = Kind::kOpen;
   std::uint8_t code = 0;
   RunId run{};
   std::int64_t round = 0;
@@ -93,6 +93,9 @@ Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing) {
   header.code = static_cast<std::uint8_t>(outgoing.fault());
   return make_frame(header);
 }
+
+// Tells different contents apart; not against someone who forges them.
+std::int64_t digest(std::string_view bytes);
 
 tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit = kDefaultLimit);
 

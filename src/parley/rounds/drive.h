@@ -1,0 +1,84 @@
+// The loop of every algorithm: ask, collect, absorb, keep, until done.
+//
+// What is learned depends on the tasks and the answers alone: not on the transport, the order of arrival, the
+// number of threads, or how often anything was killed and restarted in between.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "parley/rounds/algorithm.h"
+#include "parley/rounds/exchange.h"
+#include "parley/wire/decode.h"
+
+namespace parley::rounds {
+
+enum class Ended {
+  kDone,
+  kStopped,      // someone asked; a checkpoint, if one is kept, goes on from here
+  kBudgetEnded,  // a site's budget refused a release; what was learned is kept
+};
+
+template <class Iterate>
+struct Outcome {
+  Iterate iterate;
+  std::int64_t rounds = 0;
+  Ended ended = Ended::kDone;
+};
+
+// After each round; false asks for a stop.
+template <class Iterate>
+using RoundObserver = std::function<bool(std::int64_t round, const Iterate&)>;
+
+template <Algorithm A>
+std::vector<transport::SharedFrame> task_frames(const A& algorithm, const typename A::Iterate& iterate,
+                                                const Exchange& exchange) {
+  std::vector<transport::SharedFrame> frames;
+  const wire::Header header = exchange.next_task();
+  if constexpr (AsksEach<A>) {
+    for (int party = 0; party < exchange.parties(); ++party)
+      frames.push_back(transport::shared(wire::make_frame(header, algorithm.ask(iterate, party))));
+  } else {
+    frames.push_back(transport::shared(wire::make_frame(header, algorithm.ask(iterate))));
+  }
+  return frames;
+}
+
+// `first` is where a new run begins; one that goes on from a checkpoint begins there.
+template <Algorithm A>
+Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Iterate first, Exchange& exchange,
+                                           const RoundObserver<typename A::Iterate>& observer = {}) {
+  using Reply = typename A::Reply;
+  Outcome<typename A::Iterate> outcome{std::move(first), exchange.rounds_done(), Ended::kDone};
+  if (!exchange.kept_iterate().empty())
+    PARLEY_CHECK(wire::decode_to(outcome.iterate, exchange.kept_iterate(), wire::Numbers::kAny));
+  const auto end = [&](Ended why) {
+    outcome.ended = why;
+    return std::move(outcome);
+  };
+  std::vector<Answer<Reply>> answers;  // its memory is reused
+  while (!algorithm.done(outcome.iterate)) {
+    if (exchange.stop_asked()) return end(Ended::kStopped);
+    PARLEY_TRY(const Collected collected, exchange.ask(task_frames(algorithm, outcome.iterate, exchange)));
+    if (collected.stopped) return end(Ended::kStopped);
+    if (collected.budget_ended) return end(Ended::kBudgetEnded);
+    std::size_t there = 0;
+    for (std::size_t p = 0; p < collected.replies.size(); ++p) {
+      if (collected.replies[p] == nullptr) continue;
+      if (there == answers.size()) answers.emplace_back();
+      Answer<Reply>& answer = answers[there++];
+      answer.party = static_cast<int>(p);
+      PARLEY_CHECK(
+          wire::decode_to(answer.reply, std::string_view(*collected.replies[p]).substr(wire::kHeaderBytes)));
+    }
+    answers.resize(there);
+    PARLEY_TRY(outcome.iterate, algorithm.absorb(std::move(outcome.iterate), Answers<Reply>(answers)));
+    PARLEY_CHECK(exchange.keep([&] { return wire::encode(outcome.iterate); }));
+    outcome.rounds = exchange.rounds_done();
+    if (observer && !observer(outcome.rounds, outcome.iterate)) return end(Ended::kStopped);
+  }
+  return end(Ended::kDone);
+}
+
+}  // namespace parley::rounds

@@ -1,0 +1,268 @@
+#include "parley/rounds/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <random>
+
+namespace parley::rounds {
+
+using transport::Arrival;
+using transport::Clock;
+using transport::SharedFrame;
+using wire::Kind;
+using wire::Refusal;
+
+namespace {
+
+// Names a run among all runs; not a secret.
+wire::RunId fresh_run() {
+  std::random_device system;
+  wire::RunId run;
+  for (std::size_t i = 0; i < run.size(); i += 4) {
+    const std::uint32_t word = system();
+    std::memcpy(run.data() + i, &word, 4);
+  }
+  return run;
+}
+
+std::string_view why(privacy::FaultCode code) {
+  switch (code) {
+    case privacy::FaultCode::kBadTask:
+      return "the task does not fit its data";
+    case privacy::FaultCode::kBudgetEnded:
+      return "its privacy budget ended";
+    case privacy::FaultCode::kNotAllowed:
+      return "the site does not allow this job";
+    case privacy::FaultCode::kInternal:
+      return "it failed; its own record says why";
+  }
+  return "for a reason this version does not know";
+}
+
+}  // namespace
+
+Exchange::Exchange(transport::Channel& channel, Terms terms)
+    : channel_(&channel),
+      terms_(std::move(terms)),
+      seats_(terms_.parties.size()),
+      meter_(static_cast<int>(terms_.parties.size())) {}
+
+Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
+  if (static_cast<std::size_t>(channel.parties()) != terms.parties.size())
+    return fail(failed(
+        fmt::format("the channel has {} parties, the job {}", channel.parties(), terms.parties.size())));
+  Exchange exchange(channel, std::move(terms));
+  std::optional<Checkpoint> found;
+  if (!exchange.terms_.checkpoint.empty()) {
+    PARLEY_TRY(found, load_checkpoint(exchange.terms_.checkpoint));
+  }
+  if (found) {
+    if (found->job != exchange.terms_.job)
+      return fail(bad_input({exchange.terms_.checkpoint, 0, ""},
+                            "is a checkpoint of another job; choose another folder or remove it"));
+    exchange.kept_ = std::move(*found);
+    exchange.meter_.resume(exchange.kept_.communication);
+  } else {
+    exchange.kept_.run = fresh_run();
+    exchange.kept_.job = exchange.terms_.job;
+    exchange.kept_.introductions.resize(exchange.seats_.size());
+  }
+  exchange.opening_ = transport::shared(
+      wire::make_frame({.kind = Kind::kOpen, .run = exchange.kept_.run}, exchange.terms_.job));
+  // The run has its name on disk before any site hears it: a killed coordinator comes back under the same
+  // one.
+  if (!found && !exchange.terms_.checkpoint.empty())
+    PARLEY_CHECK(save(exchange.kept_, exchange.terms_.checkpoint));
+  return exchange;
+}
+
+Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
+  const auto all_introduced = [&] {
+    return kept_.round > 0 ||
+           std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced; });
+  };
+  const bool hurried = terms_.rules.on_missing == OnMissing::kFail && terms_.rules.deadline;
+  const auto deadline = hurried ? Clock::now() + *terms_.rules.deadline : Clock::time_point::max();
+  while (!all_introduced()) {
+    if (stop_asked()) return std::nullopt;
+    const auto arrival = channel_->receive(deadline);
+    if (!arrival) return fail(failed("the run could not be opened in time at: " + missing()));
+    PARLEY_CHECK(take(*arrival));
+  }
+  return kept_.introductions;
+}
+
+bool Exchange::enough(bool late) const {
+  std::size_t answered = 0;
+  std::size_t gave_up = 0;
+  for (std::size_t p = 0; p < seats_.size(); ++p) {
+    answered += collected_.replies[p] != nullptr ? 1 : 0;
+    gave_up += seats_[p].gave_up ? 1 : 0;
+  }
+  const auto quorum = static_cast<std::size_t>(std::max(1, terms_.rules.quorum));
+  return answered == seats_.size() || ((late || answered + gave_up == seats_.size()) && answered >= quorum);
+}
+
+std::string Exchange::missing() const {
+  std::string names;
+  for (std::size_t p = 0; p < seats_.size(); ++p) {
+    const bool there = tasks_.empty() ? seats_[p].introduced : collected_.replies[p] != nullptr;
+    if (!there) names += (names.empty() ? "" : ", ") + terms_.parties[p];
+  }
+  return names;
+}
+
+Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks) {
+  tasks_ = std::move(tasks);
+  collected_ = {};
+  collected_.replies.resize(seats_.size());
+  meter_.begin_round();
+  std::vector<int> ready;
+  for (int party = 0; party < parties(); ++party) {
+    seats_[static_cast<std::size_t>(party)].gave_up = false;
+    if (seats_[static_cast<std::size_t>(party)].state == State::kReady) ready.push_back(party);
+  }
+  if (tasks_.size() == 1) {
+    for (const int party : ready) meter_.count_down(party, tasks_.front()->size());
+    channel_->send(ready, tasks_.front());
+  } else {
+    for (const int party : ready) send_task(party);
+  }
+  const auto asked = Clock::now();
+  auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
+                      ? asked + *terms_.rules.deadline
+                      : Clock::time_point::max();
+  bool late = false;
+  while (!enough(late) && !collected_.stopped && !collected_.budget_ended) {
+    const auto arrival = channel_->receive(deadline);
+    if (arrival) {
+      PARLEY_CHECK(take(*arrival));
+      continue;
+    }
+    if (terms_.rules.on_missing != OnMissing::kProceed)
+      return fail(failed(fmt::format("round {}: no answer in time from: {}", kept_.round + 1, missing())));
+    late = true;
+    deadline = Clock::time_point::max();  // below the quorum there is nothing to proceed with
+  }
+  wait_seconds_ += std::chrono::duration<double>(Clock::now() - asked).count();
+  tasks_.clear();
+  meter_.end_round();
+  return std::move(collected_);
+}
+
+Result<void> Exchange::keep(const std::function<wire::Bytes()>& encoded_iterate) {
+  ++kept_.round;
+  if (terms_.checkpoint.empty()) return {};
+  kept_.iterate = encoded_iterate();
+  kept_.communication = meter_.communication();
+  return save(kept_, terms_.checkpoint);
+}
+
+void Exchange::close() {
+  std::vector<int> there;
+  for (int party = 0; party < parties(); ++party)
+    if (seats_[static_cast<std::size_t>(party)].state == State::kReady) there.push_back(party);
+  channel_->send(
+      there,
+      transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round})));
+  std::error_code ignored;
+  if (!terms_.checkpoint.empty()) std::filesystem::remove(terms_.checkpoint, ignored);
+}
+
+void Exchange::send(int party, const SharedFrame& frame) {
+  meter_.count_down(party, frame->size());
+  channel_->send({&party, 1}, frame);
+}
+
+void Exchange::send_task(int party) {
+  send(party, tasks_.size() == 1 ? tasks_.front() : tasks_[static_cast<std::size_t>(party)]);
+}
+
+void Exchange::refuse(int party, const wire::Header& about, Refusal refusal) {
+  send(party, transport::shared(wire::make_frame(
+                  {Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
+  channel_->drop(party);
+}
+
+Result<void> Exchange::take(const Arrival& arrival) {
+  if (arrival.what == Arrival::What::kWoken) {
+    collected_.stopped = stop_asked();
+    return {};
+  }
+  Seat& seat = seats_[static_cast<std::size_t>(arrival.party)];
+  switch (arrival.what) {
+    case Arrival::What::kJoined:
+      seat.state = State::kOpening;
+      send(arrival.party, opening_);
+      return {};
+    case Arrival::What::kFrame:
+      return take_frame(arrival.party, arrival.frame);
+    default:
+      seat.state = State::kAway;
+      return {};
+  }
+}
+
+Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
+  meter_.count_up(party, bytes->size());
+  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  const auto frame = wire::read_frame(*bytes);
+  if (!frame) {
+    refuse(party, {}, frame.error());
+    return {};
+  }
+  const wire::Header& header = frame->header;
+  if (header.kind == Kind::kRefuse) {
+    // A party that cannot read us, or that answered what we do not remember asking, cannot be part of this
+    // run.
+    return fail(failed(fmt::format("party '{}' refused a frame: {}", name_of(party),
+                                   name(static_cast<Refusal>(header.code)))));
+  }
+  if (header.run != kept_.run) {
+    refuse(party, header, Refusal::kWrongRun);
+    return {};
+  }
+  if (header.kind == Kind::kFault) return take_fault(party, header);
+  if (header.kind == Kind::kReady && seat.state == State::kOpening) {
+    seat.state = State::kReady;
+    // The introduction that the run began with stands.
+    if (kept_.round == 0) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame->payload);
+    seat.introduced = true;
+    if (!tasks_.empty() && collected_.replies[static_cast<std::size_t>(party)] == nullptr) send_task(party);
+    return {};
+  }
+  if (header.kind != Kind::kReply || seat.state != State::kReady || header.round > kept_.round + 1 ||
+      (tasks_.empty() && header.round > kept_.round)) {
+    refuse(party, header, Refusal::kUnexpected);
+    return {};
+  }
+  // An answer to an earlier round came too late, and a second one to this round is the first one again.
+  if (!tasks_.empty() && header.round == kept_.round + 1 &&
+      collected_.replies[static_cast<std::size_t>(party)] == nullptr)
+    collected_.replies[static_cast<std::size_t>(party)] = bytes;
+  return {};
+}
+
+Result<void> Exchange::take_fault(int party, const wire::Header& header) {
+  const auto code = static_cast<privacy::FaultCode>(header.code);
+  const bool this_round = !tasks_.empty() && header.round == kept_.round + 1;
+  if (header.round != 0 && !this_round) return {};  // of an earlier round
+  if (header.round == 0)
+    return fail(Error{code == privacy::FaultCode::kBudgetEnded ? Fault::kBudgetEnded : Fault::kFailed,
+                      fmt::format("party '{}' does not take part: {}", name_of(party), why(code))});
+  if (code == privacy::FaultCode::kBudgetEnded) {
+    collected_.budget_ended = true;
+    return {};
+  }
+  if (code == privacy::FaultCode::kInternal && terms_.rules.on_missing == OnMissing::kProceed) {
+    seats_[static_cast<std::size_t>(party)].gave_up = true;
+    return {};
+  }
+  return fail(failed(
+      fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
+}
+
+}  // namespace parley::rounds

@@ -1,0 +1,110 @@
+// The coordinator's side of a run, whatever the algorithm: opens it at every party, asks for rounds, collects
+// answers.
+//
+// A party is away, opening or ready. Whoever (re)joins is sent the job again and, once ready, the task of the
+// round that runs; so a party that was killed finds its place, and one that never noticed just repeats its
+// kept answer. Answers come in any order and are handed on in party order. A bad frame is refused with a code
+// and ends that party's connection; the others do not notice.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/rounds/checkpoint.h"
+#include "parley/rounds/meter.h"
+#include "parley/transport/channel.h"
+#include "parley/wire/frame.h"
+
+namespace parley::rounds {
+
+enum class OnMissing {
+  kWait,     // for every party, as long as it takes
+  kProceed,  // at the deadline, with those who answered, if they are enough
+  kFail,     // at the deadline, the run ends
+};
+
+struct Rules {
+  OnMissing on_missing = OnMissing::kWait;
+  std::optional<std::chrono::milliseconds>
+      deadline;    // of a round; and of opening the run, when missing means failing
+  int quorum = 1;  // fewest answers to proceed with
+};
+
+struct Terms {
+  std::vector<std::string> parties;  // their names, in the job's order
+  std::string job;                   // its text, shown to every site
+  Rules rules;
+  std::string checkpoint;            // file; empty: none is kept
+  std::function<bool()> stop_asked;  // looked at between rounds and when the channel is woken
+};
+
+struct Collected {
+  std::vector<transport::SharedFrame>
+      replies;                // one for each party; null for one that is missing. Checked frames
+  bool stopped = false;       // someone asked for a stop: the round is not complete
+  bool budget_ended = false;  // a site's budget ended: the round is not complete
+};
+
+class Exchange {
+ public:
+  // Takes up the run of an existing checkpoint of the same job, or begins a new one.
+  static Result<Exchange> make(transport::Channel& channel, Terms terms);
+
+  // Introductions in party order, once every party admitted the job. Nothing when a stop was asked for.
+  Result<std::optional<std::vector<wire::Bytes>>> open();
+
+  [[nodiscard]] const wire::RunId& run() const { return kept_.run; }
+  [[nodiscard]] int parties() const { return static_cast<int>(seats_.size()); }
+  [[nodiscard]] std::int64_t rounds_done() const { return kept_.round; }
+  [[nodiscard]] const std::string& kept_iterate() const {
+    return kept_.iterate;
+  }  // empty before the first round
+  [[nodiscard]] bool stop_asked() const { return terms_.stop_asked && terms_.stop_asked(); }
+  [[nodiscard]] wire::Header next_task() const {
+    return {.kind = wire::Kind::kTask, .run = kept_.run, .round = kept_.round + 1};
+  }
+
+  // The next round: one task frame for all parties, or one for each.
+  Result<Collected> ask(std::vector<transport::SharedFrame> tasks);
+  // The round is done and this is what came of it; on disk when it returns.
+  Result<void> keep(const std::function<wire::Bytes()>& encoded_iterate);
+  // Tells the parties that the run is over; its checkpoint goes.
+  void close();
+
+  [[nodiscard]] const Meter& meter() const { return meter_; }
+  [[nodiscard]] double wait_seconds() const { return wait_seconds_; }
+
+ private:
+  enum class State { kAway, kOpening, kReady };
+  struct Seat {
+    State state = State::kAway;
+    bool introduced = false;
+    bool gave_up = false;  // faulted in this round; counts as missing
+  };
+  Exchange(transport::Channel& channel, Terms terms);
+
+  Result<void> take(const transport::Arrival& arrival);
+  Result<void> take_frame(int party, const transport::SharedFrame& bytes);
+  Result<void> take_fault(int party, const wire::Header& header);
+  void send(int party, const transport::SharedFrame& frame);
+  void send_task(int party);
+  void refuse(int party, const wire::Header& about, wire::Refusal why);
+  [[nodiscard]] bool enough(bool late) const;
+  [[nodiscard]] std::string missing() const;
+  [[nodiscard]] const std::string& name_of(int party) const {
+    return terms_.parties[static_cast<std::size_t>(party)];
+  }
+
+  transport::Channel* channel_;
+  Terms terms_;
+  std::vector<Seat> seats_;
+  Checkpoint kept_;
+  Meter meter_;
+  transport::SharedFrame opening_;
+  std::vector<transport::SharedFrame> tasks_;  // of the round that runs; empty between rounds
+  Collected collected_;
+  double wait_seconds_ = 0;
+};
+
+}  // namespace parley::rounds

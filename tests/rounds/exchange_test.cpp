@@ -1,0 +1,269 @@
+#include "parley/rounds/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <set>
+
+#include "parley/rounds/drive.h"
+#include "tests/rounds/mean_parties.h"
+
+using namespace parley;
+using namespace parley::rounds;
+using tests::Mean;
+using transport::Arrival;
+using wire::Kind;
+
+namespace {
+
+// A channel whose order of arrival, losses and deadlines a test decides. An empty queue means that the
+// deadline passed.
+class Scripted final : public transport::Channel {
+ public:
+  explicit Scripted(const Mean& mean) {
+    for (const double value : {1.0, 2.0, 6.0}) {
+      handlers_.push_back(std::make_unique<Handler>(tests::admits(mean, value), ""));
+      join(parties() - 1);
+    }
+  }
+  int parties() const override { return static_cast<int>(handlers_.size()); }
+  void send(std::span<const int> to, const transport::SharedFrame& frame) override {
+    for (const int party : to) {
+      sent.push_back({party, wire::read_frame(*frame)->header});
+      if (silent.contains(party)) continue;
+      if (auto answer = handlers_[static_cast<std::size_t>(party)]->respond(*frame))
+        push({Arrival::What::kFrame, party, *answer});
+    }
+  }
+  std::optional<Arrival> receive(transport::Clock::time_point) override {
+    if (arrivals.empty()) {
+      ++deadlines;
+      if (at_deadline) at_deadline();
+      if (arrivals.empty()) return std::nullopt;
+    }
+    Arrival next = std::move(newest_first ? arrivals.back() : arrivals.front());
+    newest_first ? arrivals.pop_back() : arrivals.pop_front();
+    return next;
+  }
+  void drop(int party) override {
+    dropped.push_back(party);
+    arrivals.push_front({Arrival::What::kLeft, party, {}});
+  }
+  void wake() override { arrivals.push_back({Arrival::What::kWoken, -1, {}}); }
+
+  void join(int party) { arrivals.push_back({Arrival::What::kJoined, party, {}}); }
+  void push(Arrival arrival) { arrivals.push_back(std::move(arrival)); }
+  int tasks_to(int party) const {
+    int count = 0;
+    for (const auto& [to, header] : sent) count += to == party && header.kind == Kind::kTask ? 1 : 0;
+    return count;
+  }
+
+  std::deque<Arrival> arrivals;
+  std::set<int> silent;
+  bool newest_first = false;
+  std::function<void()> at_deadline;
+  std::vector<std::pair<int, wire::Header>> sent;
+  std::vector<int> dropped;
+  int deadlines = 0;
+
+ private:
+  std::vector<std::unique_ptr<Handler>> handlers_;
+};
+
+const Mean kMean{.rounds = 6};
+
+Terms terms(Rules rules = {}) {
+  return {.parties = {"a", "b", "c"}, .job = "job", .rules = rules};
+}
+Rules rules(OnMissing on_missing, int quorum = 1) {
+  return {on_missing, std::chrono::milliseconds(1), quorum};
+}
+
+Result<Outcome<Mean::Iterate>> run(Scripted& channel, Terms with = terms()) {
+  PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(with)));
+  PARLEY_CHECK(exchange.open());
+  return drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
+}
+
+}  // namespace
+
+TEST(Exchange, AnswersInAnyOrderGiveTheSameBits) {
+  Scripted forwards(kMean);
+  Scripted backwards(kMean);
+  backwards.newest_first = true;
+  const auto one = run(forwards);
+  const auto other = run(backwards);
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(wire::encode(one->iterate), wire::encode(other->iterate));
+}
+
+TEST(Exchange, CollectsIntroductionsInPartyOrder) {
+  Scripted channel(kMean);
+  channel.newest_first = true;
+  auto exchange = Exchange::make(channel, terms());
+  const auto introductions = exchange->open();
+  ASSERT_TRUE(introductions && *introductions);
+  EXPECT_EQ((**introductions)[2], "value 6.000000");
+}
+
+TEST(Exchange, APartyThatRejoinsIsGivenTheTaskOfTheRoundThatRuns) {
+  Scripted channel(kMean);
+  Scripted undisturbed(kMean);
+  auto exchange = Exchange::make(channel, terms());
+  exchange->open();
+  channel.silent = {1};  // its connection is half open: everything sent to it is lost
+  channel.at_deadline = [&] {
+    channel.silent.clear();
+    channel.join(1);
+  };
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(channel.tasks_to(1), 7) << "the lost task was sent again";
+  EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
+}
+
+TEST(Exchange, ProceedsWithoutAStragglerAtTheDeadline) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  exchange->open();
+  channel.silent = {2};
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(channel.deadlines, 6);
+  EXPECT_NEAR(end->iterate.estimate[0], 1.5, 0.05) << "the mean of the two that answered";
+}
+
+TEST(Exchange, BelowTheQuorumItWaits) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  exchange->open();
+  channel.silent = {1, 2};
+  channel.at_deadline = [&] {
+    if (channel.deadlines != 2) return;
+    channel.silent = {2};
+    channel.join(1);
+  };
+  EXPECT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
+}
+
+TEST(Exchange, FailsAtTheDeadlineAndNamesWhoIsMissing) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kFail)));
+  exchange->open();
+  channel.silent = {0, 2};
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "round 1: no answer in time from: a, c");
+}
+
+TEST(Exchange, ALateAnswerToAnEarlierRoundIsIgnored) {
+  Scripted channel(kMean);
+  Scripted undisturbed(kMean);
+  auto exchange = Exchange::make(channel, terms());
+  exchange->open();
+  std::optional<Arrival> kept;
+  const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t, const Mean::Iterate&) {
+    if (kept) channel.push(*kept);
+    kept =
+        Arrival{Arrival::What::kFrame, 0,
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1},
+                                                   Mean::Reply{1, {99, 99}}))};
+    return true;
+  });
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(channel.dropped.empty());
+  EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
+}
+
+TEST(Exchange, BadFramesAreRefusedWithACodeAndTheOthersAreUnharmed) {
+  Scripted channel(kMean);
+  Scripted undisturbed(kMean);
+  auto exchange = Exchange::make(channel, terms());
+  exchange->open();
+  const auto frame = [&](Kind kind, std::int64_t round, const wire::RunId& id) {
+    return wire::make_frame({.kind = kind, .run = id, .round = round}, "x");
+  };
+  std::vector<wire::Bytes> bad = {"",
+                                  "nonsense",
+                                  wire::Bytes(1000, 'P'),
+                                  frame(Kind::kReply, 77, exchange->run()),
+                                  frame(Kind::kReply, 1, {5}),
+                                  frame(Kind::kTask, 1, exchange->run()),
+                                  frame(Kind::kReply, 1, exchange->run())};
+  wire::Bytes wrong_version = frame(Kind::kReply, 1, exchange->run());
+  wrong_version[4] = 2;
+  bad.push_back(wrong_version);
+  channel.silent = {1};  // it says nothing but what follows
+  std::size_t next = 0;
+  channel.at_deadline = [&] {
+    if (next < bad.size())
+      channel.push({Arrival::What::kFrame, 1, transport::shared(bad[next++])});
+    else
+      channel.silent.clear();
+    channel.join(1);
+  };
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(channel.dropped.size(), bad.size());
+  EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
+}
+
+TEST(Exchange, AStopBetweenRoundsAndWhileWaitingKeepsWhatWasLearned) {
+  Scripted channel(kMean);
+  bool stop = false;
+  Terms stoppable = terms();
+  stoppable.stop_asked = [&] { return stop; };
+  auto exchange = Exchange::make(channel, stoppable);
+  exchange->open();
+  channel.at_deadline = [&] {
+    stop = true;
+    channel.wake();
+  };
+  const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t round, const Mean::Iterate&) {
+    if (round == 3) channel.silent = {0};
+    return true;
+  });
+  EXPECT_EQ(end->ended, Ended::kStopped);
+  EXPECT_EQ(end->rounds, 3);
+}
+
+TEST(Exchange, AKilledCoordinatorGoesOnFromItsCheckpointToTheSameBits) {
+  tests::ScratchFolder folder;
+  Scripted undisturbed(kMean);
+  Scripted channel(kMean);  // the parties live on
+  Terms kept = terms();
+  kept.checkpoint = folder.path() + "/checkpoint";
+  wire::RunId run_id{};
+  for (const std::int64_t until : {1, 2, 5}) {
+    auto exchange = Exchange::make(channel, kept);
+    ASSERT_TRUE(exchange);
+    if (until > 1) {
+      EXPECT_EQ(exchange->run(), run_id);
+    }
+    run_id = exchange->run();
+    exchange->open();
+    drive<Mean>(kMean, {0, {0, 0}}, *exchange,
+                [&](std::int64_t round, const Mean::Iterate&) { return round < until; });
+    for (int party = 0; party < 3; ++party) channel.join(party);  // they reconnect
+  }
+  auto exchange = Exchange::make(channel, kept);
+  exchange->open();
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
+  EXPECT_EQ(exchange->meter().communication().rounds, 6)
+      << "what was sent before the kills is in the account";
+  exchange->close();
+  EXPECT_FALSE(std::filesystem::exists(kept.checkpoint));
+}
+
+TEST(Exchange, ACheckpointOfAnotherJobIsRefused) {
+  tests::ScratchFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms();
+  kept.checkpoint = folder.path() + "/checkpoint";
+  ASSERT_TRUE(Exchange::make(channel, kept));
+  kept.job = "another";
+  EXPECT_FALSE(Exchange::make(channel, kept));
+}

@@ -1,0 +1,152 @@
+#include "parley/rounds/handler.h"
+
+#include <gtest/gtest.h>
+
+#include "parley/core/files.h"
+#include "tests/rounds/mean_parties.h"
+
+using namespace parley;
+using namespace parley::rounds;
+using tests::Mean;
+using wire::Bytes;
+using wire::Kind;
+using wire::Refusal;
+
+namespace {
+
+constexpr wire::RunId kRun{1, 2, 3};
+const Mean kMean{.rounds = 5};
+
+Bytes opening(const wire::RunId& run = kRun) {
+  return wire::make_frame({.kind = Kind::kOpen, .run = run}, "job");
+}
+Bytes task(std::int64_t round, double at = 0, const wire::RunId& run = kRun) {
+  return wire::make_frame({.kind = Kind::kTask, .run = run, .round = round}, Mean::Task{{at, at}});
+}
+wire::Header header(const std::optional<transport::SharedFrame>& frame) {
+  return wire::read_frame(**frame)->header;
+}
+void expect_refusal(const std::optional<transport::SharedFrame>& frame, Refusal why) {
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(header(frame).kind, Kind::kRefuse);
+  EXPECT_EQ(header(frame).code, static_cast<std::uint8_t>(why));
+  EXPECT_EQ((*frame)->size(), wire::kHeaderBytes) << "a refusal has no text";
+}
+
+class HandlerTest : public testing::Test {
+ protected:
+  Handler handler(const std::string& keeps_in) {
+    return Handler(tests::admits(kMean, 2), keeps_in,
+                   [this](const SiteEvent& event) { events.push_back(event); });
+  }
+  tests::ScratchFolder folder;
+  std::vector<SiteEvent> events;
+};
+
+}  // namespace
+
+TEST_F(HandlerTest, IntroducesThePartyWhenTheJobIsAdmitted) {
+  Handler site = handler("");
+  const auto ready = site.respond(opening());
+  EXPECT_EQ(header(ready).kind, Kind::kReady);
+  EXPECT_EQ(wire::read_frame(**ready)->payload.substr(0, 5), "value");
+}
+
+TEST_F(HandlerTest, ARepeatedRequestGetsTheSameBytes) {
+  Handler site = handler("");
+  site.respond(opening());
+  const auto first = site.respond(task(1));
+  EXPECT_EQ(header(first).kind, Kind::kReply);
+  EXPECT_EQ(**site.respond(task(1)), **first);
+  EXPECT_NE(**site.respond(task(2)), **first);
+}
+
+TEST_F(HandlerTest, AKilledPartyComesBackWithItsMemoryAndItsLastAnswer) {
+  Bytes second;
+  Bytes third;
+  {
+    Handler never_killed = handler("");
+    never_killed.respond(opening());
+    never_killed.respond(task(1));
+    second = **never_killed.respond(task(2));
+    third = **never_killed.respond(task(3));
+  }
+  for (int round = 1; round <= 2; ++round) {
+    Handler site = handler(folder.path());  // a new process each time
+    EXPECT_EQ(header(site.respond(opening())).kind, Kind::kReady);
+    site.respond(task(round));
+  }
+  Handler site = handler(folder.path());
+  site.respond(opening());
+  EXPECT_EQ(**site.respond(task(2)), second);
+  EXPECT_EQ(**site.respond(task(3)), third);
+}
+
+TEST_F(HandlerTest, OldRoundsOtherTasksAndOtherRunsAreRefused) {
+  Handler site = handler(folder.path());
+  expect_refusal(site.respond(task(1)), Refusal::kWrongRun);
+  site.respond(opening());
+  site.respond(task(3));
+  expect_refusal(site.respond(task(2)), Refusal::kOldRound);
+  expect_refusal(site.respond(task(3, 0.5)), Refusal::kOtherTask);
+  expect_refusal(site.respond(task(4, 0, {9})), Refusal::kWrongRun);
+  expect_refusal(site.respond(task(0)), Refusal::kUnexpected);
+  expect_refusal(site.respond(wire::make_frame({.kind = Kind::kReply, .run = kRun, .round = 4})),
+                 Refusal::kUnexpected);
+  EXPECT_EQ(header(site.respond(task(4))).kind, Kind::kReply) << "none of it harmed the run";
+}
+
+TEST_F(HandlerTest, ARunThatIsOverStaysOver) {
+  {
+    Handler site = handler(folder.path());
+    site.respond(opening());
+    site.respond(task(1));
+    EXPECT_FALSE(site.respond(wire::make_frame({.kind = Kind::kClose, .run = kRun, .round = 1})));
+    EXPECT_TRUE(site.over());
+    expect_refusal(site.respond(task(2)), Refusal::kWrongRun);
+  }
+  Handler site = handler(folder.path());
+  const auto refused = site.respond(opening());
+  EXPECT_EQ(header(refused).kind, Kind::kFault);
+  EXPECT_EQ(header(refused).code, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed));
+  EXPECT_EQ(header(site.respond(opening({7}))).kind, Kind::kReady) << "another run may begin";
+}
+
+TEST_F(HandlerTest, DamagedStateIsNotGuessedAt) {
+  {
+    Handler site = handler(folder.path());
+    site.respond(opening());
+    site.respond(task(1));
+  }
+  const std::string file = folder.path() + "/" + wire::hex(kRun) + ".kept";
+  Bytes content = *read_whole(file);
+  content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+  ASSERT_TRUE(write_atomically(file, content));
+  Handler site = handler(folder.path());
+  EXPECT_EQ(header(site.respond(opening())).kind, Kind::kFault);
+}
+
+TEST_F(HandlerTest, ATaskThatDoesNotFitIsACodeWithoutText) {
+  Handler site = handler("");
+  site.respond(opening());
+  const auto fault =
+      site.respond(wire::make_frame({.kind = Kind::kTask, .run = kRun, .round = 1}, Mean::Task{{1, 2, 3}}));
+  EXPECT_EQ(header(fault).kind, Kind::kFault);
+  EXPECT_EQ(header(fault).code, static_cast<std::uint8_t>(privacy::FaultCode::kBadTask));
+  EXPECT_EQ((*fault)->size(), wire::kHeaderBytes);
+  EXPECT_NE(events.back().text.find("size of the data"), std::string::npos) << "the site knows why";
+  EXPECT_EQ(header(site.respond(task(1))).kind, Kind::kReply) << "the round can still be answered";
+}
+
+TEST_F(HandlerTest, MalformedBytesAreRefusedAndHarmNothing) {
+  Handler site = handler("");
+  site.respond(opening());
+  const Bytes good = task(1);
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    Bytes bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x40);
+    EXPECT_EQ(header(site.respond(bad)).kind, Kind::kRefuse);
+    EXPECT_EQ(header(site.respond(std::string_view(good).substr(0, at))).kind, Kind::kRefuse);
+  }
+  EXPECT_EQ(header(site.respond(good)).kind, Kind::kReply);
+}
