@@ -78,6 +78,11 @@ Result<int> train(const TrainOptions& options) {
                context.model_path);
     return 1;
   }
+  if (outcome.fit.stop == algorithms::Stop::kBudgetEnded) {
+    fmt::print(stderr, "parley: the privacy budget ended after {} iterations; the model of those iterations is in {}\n",
+               outcome.fit.iterations, context.model_path);
+    return static_cast<int>(Fault::kBudgetEnded);
+  }
   return 0;
 }
 

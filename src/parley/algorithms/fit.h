@@ -1,6 +1,7 @@
 // What a single-site trainer takes and gives back. Trainers neither print nor look at a clock:
 // they report each iteration to an observer, which may ask them to stop.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -11,10 +12,13 @@
 
 namespace parley::algorithms {
 
+struct PrivateTerms;  // private_terms.h
+
 struct Problem {
   const linalg::Matrix& features;   // n x d
   std::span<const double> labels;   // n; real, -1/+1, or class number 0..K-1, by task
   glm::Objective objective;
+  const PrivateTerms* privacy = nullptr;  // null: the run is not private
 };
 
 struct Progress {
@@ -27,7 +31,13 @@ struct Progress {
 // Returns false to ask for an early stop (Ctrl-C); the trainer then returns its best model so far.
 using Observer = std::function<bool(const Progress&)>;
 
-enum class Stop { kConverged, kIterations, kInterrupted, kStalled };
+enum class Stop {
+  kConverged,
+  kIterations,
+  kInterrupted,
+  kStalled,
+  kBudgetEnded,  // the privacy budget held fewer steps than were asked for; the model is that of those steps
+};
 
 // What Fit::gap measures.
 enum class Certificate { kNone, kDualityGap, kFrankWolfeGap, kGradientNorm };
@@ -40,6 +50,7 @@ struct Fit {
   Certificate certificate = Certificate::kNone;
   Stop stop = Stop::kConverged;
   int iterations = 0;
+  std::int64_t releases = 0;    // values that left through the gate; 0 when not private
   std::vector<double> history;  // objective after each iteration
 };
 

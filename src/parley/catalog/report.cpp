@@ -42,6 +42,7 @@ const char* reason(algorithms::Stop stop) {
     case algorithms::Stop::kIterations: return "iterations";
     case algorithms::Stop::kInterrupted: return "interrupted";
     case algorithms::Stop::kStalled: return "stalled";
+    case algorithms::Stop::kBudgetEnded: return "budget-ended";
   }
   return "?";
 }
@@ -49,6 +50,7 @@ const char* reason(algorithms::Stop stop) {
 // A run that could not reach what it promises is not done, though its best model is kept.
 const char* status(algorithms::Stop stop) {
   if (stop == algorithms::Stop::kInterrupted) return "interrupted";
+  if (stop == algorithms::Stop::kBudgetEnded) return "budget-ended";
   return stop == algorithms::Stop::kStalled ? "stalled" : "done";
 }
 

@@ -186,21 +186,25 @@ Matrix Matrix::with_column_scale(std::vector<double> scale) const {
   return Matrix(stored_, std::move(scale));
 }
 
-Matrix Matrix::with_scaled_rows(std::span<const double> factors) const {
-  assert(factors.size() == static_cast<std::size_t>(rows_));
+Matrix Matrix::with_stored_values(const std::function<double(Index, Index, double)>& f) const {
   ColumnStore columns(rows_);
   std::vector<double> values;
   const Matrix plain(stored_);
   for (Index j = 0; j < cols_; ++j) {
     const ColumnView view = column(j);
     values.clear();
-    plain.for_each_in_column(j, [&](Index i, double v) { values.push_back(v * factors[static_cast<std::size_t>(i)]); });
+    plain.for_each_in_column(j, [&](Index i, double v) { values.push_back(f(i, j, v)); });
     if (view.rows == nullptr && view.count > 0)
       columns.add(values);
     else
       columns.add(std::span(view.rows, view.count), values);
   }
   return std::move(columns).build().with_column_scale(scale_);
+}
+
+Matrix Matrix::with_scaled_rows(std::span<const double> factors) const {
+  assert(factors.size() == static_cast<std::size_t>(rows_));
+  return with_stored_values([&](Index i, Index, double v) { return v * factors[static_cast<std::size_t>(i)]; });
 }
 
 }  // namespace parley::linalg

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -157,6 +158,8 @@ class Matrix {
   [[nodiscard]] Matrix select_columns(std::span<const Index> columns) const;  // in the given order; shares storage
   [[nodiscard]] Matrix with_column_scale(std::vector<double> scale) const;  // replaces c; shares storage
   [[nodiscard]] Matrix with_scaled_rows(std::span<const double> factors) const;  // diag(f) A, stored anew
+  // f(row, column, stored value) in place of every stored value, scale untouched; stored anew.
+  [[nodiscard]] Matrix with_stored_values(const std::function<double(Index, Index, double)>& f) const;
 
   struct Stored;  // stored.h
   explicit Matrix(std::shared_ptr<const Stored> stored, std::vector<double> scale = {});

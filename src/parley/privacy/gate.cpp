@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "parley/privacy/mechanisms/discrete_laplace.h"
-#include "parley/privacy/mechanisms/exponential.h"
-#include "parley/privacy/mechanisms/rounded_gaussian.h"
+#include <algorithm>
 
 namespace parley::privacy {
 
@@ -20,11 +18,30 @@ auto drawn(const Draw& draw) -> decltype(draw()) {
   }
 }
 
+template <class Source>
+GridVector noisy(GridVector value, const Source& source, Bits& bits) {
+  source.add_to(value.counts, bits);
+  return value;
+}
+
+template <class Source>
+double noisy(GridValue value, const Source& source, Bits& bits) {
+  source.add_to({&value.count, 1}, bits);
+  return from_grid(value.count, value.grain);
+}
+
 }  // namespace
 
 Result<Gate> Gate::open(Ledger& ledger, Purse purse, std::string run, Bits& bits) {
   if (run.empty()) return fail(bad_input({.field = "run"}, "a run needs a name, so that its releases can be told apart"));
-  return Gate(ledger, std::move(purse), std::move(run), bits);
+  return Gate(&ledger, std::move(purse), std::move(run), &bits);
+}
+
+Gate Gate::replay(Transcript transcript, Purse purse) {
+  Gate gate(nullptr, std::move(purse), "replay", nullptr);
+  gate.replays_ = true;
+  gate.transcript_ = std::move(transcript);
+  return gate;
 }
 
 template <class T, class Norm>
@@ -35,53 +52,218 @@ Result<void> Gate::check(const Sensitive<T, Norm>& value) const {
                                    name(purse_.unit), name(purse_.neighbours))));
   return {};
 }
+template Result<void> Gate::check(const Sensitive<double, Linf>&) const;
+
+Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
+  PlanRequest request{.run = run_, .key = fmt::format("plan {}", receipts_.size() + 1), .once = reservation.once,
+                      .step = reservation.step, .steps = reservation.steps, .delta = delta, .claimed = claims_valid()};
+  plan_.reset();
+  if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
+  if (replays_) {
+    receipts_.push_back({.steps = reservation.steps});
+  } else {
+    PARLEY_TRY(const PlanReceipt receipt, ledger_->charge_plan(purse_, request));
+    receipts_.push_back(receipt);
+  }
+  const std::int64_t steps = receipts_.back().steps;
+  PARLEY_TRY(plan_, PlannedFilter::make(request.plan(purse_.neighbours, steps)));
+  return steps;
+}
 
 Result<void> Gate::charge(const Mechanism& mechanism, std::string_view key) {
-  PARLEY_CHECK(ledger_->charge(purse_, {run_, std::string(key), {mechanism, 1}, bits_->claims_valid()}));
+  if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
+  if (replays_) return {};
+  PARLEY_CHECK(ledger_->charge(purse_, {run_, std::string(key), {mechanism, 1}, claims_valid()}));
   return {};
+}
+
+Result<void> Gate::draw_from_plan(const Mechanism& mechanism) {
+  if (!plan_) return fail(failed("nothing was reserved: a release without a key needs a plan that was paid for"));
+  return plan_->charge({mechanism, 1}, purse_.neighbours);
+}
+
+Result<std::span<const double>> Gate::replayed(std::size_t count) {
+  if (transcript_.size() - replayed_ < count)
+    return fail(failed(fmt::format("the transcript ends after {} numbers; the run asks for more", transcript_.size())));
+  const auto next = std::span<const double>(transcript_).subspan(replayed_, count);
+  replayed_ += count;
+  return next;
+}
+
+void Gate::note(std::span<const double> values) {
+  ++releases_;
+  if (keep_transcript_ && !replays_) transcript_.insert(transcript_.end(), values.begin(), values.end());
+}
+
+template <class Draw>
+Result<Released<std::vector<double>>> Gate::released_vector(std::size_t size, const Draw& draw) {
+  std::vector<double> values;
+  if (replays_) {
+    PARLEY_TRY(const std::span<const double> told, replayed(size));
+    values.assign(told.begin(), told.end());
+  } else {
+    PARLEY_TRY(values, drawn([&]() -> Result<std::vector<double>> { return values_of(draw()); }));
+  }
+  note(values);
+  return Released<std::vector<double>>(std::move(values), claims_valid());
+}
+
+template <class Draw>
+Result<Released<double>> Gate::released_number(const Draw& draw) {
+  double value = 0;
+  if (replays_) {
+    PARLEY_TRY(const std::span<const double> told, replayed(1));
+    value = told.front();
+  } else {
+    PARLEY_TRY(value, drawn([&]() -> Result<double> { return draw(); }));
+  }
+  note({&value, 1});
+  return Released<double>(value, claims_valid());
+}
+
+Result<Released<std::size_t>> Gate::released_index(const std::function<Result<std::size_t>()>& draw) {
+  std::size_t index = 0;
+  if (replays_) {
+    PARLEY_TRY(const std::span<const double> told, replayed(1));
+    index = static_cast<std::size_t>(told.front());
+  } else {
+    PARLEY_TRY(index, drawn(draw));
+  }
+  const auto number = static_cast<double>(index);
+  note({&number, 1});
+  return Released<std::size_t>(index, claims_valid());
 }
 
 std::vector<double> Gate::values_of(const GridVector& grid) {
   std::vector<double> values;
   values.reserve(grid.counts.size());
-  for (const std::int64_t count : grid.counts) values.push_back(from_grid(count, grid.grain));
+  const double grain = grid.grain.value();
+  for (const std::int64_t count : grid.counts) values.push_back(static_cast<double>(count) * grain);
   return values;
+}
+
+Result<const RoundedGaussianNoise*> Gate::gaussian_source(double sigma, Grain grain) {
+  for (const auto& known : gaussians_)
+    if (known->grain() == grain && known->sigma_in_grains() == grain.grains(sigma)) return known.get();
+  PARLEY_TRY(RoundedGaussianNoise made, RoundedGaussianNoise::make(sigma, grain));
+  return gaussians_.emplace_back(std::make_unique<RoundedGaussianNoise>(std::move(made))).get();
+}
+
+Result<const DiscreteLaplaceNoise*> Gate::laplace_source(double scale, Grain grain) {
+  for (const auto& known : laplaces_)
+    if (known->grain() == grain && known->scale_in_grains() == grain.grains(scale)) return known.get();
+  PARLEY_TRY(DiscreteLaplaceNoise made, DiscreteLaplaceNoise::make(scale, grain));
+  return laplaces_.emplace_back(std::make_unique<DiscreteLaplaceNoise>(std::move(made))).get();
+}
+
+Result<const ExponentialSelection*> Gate::selection(double epsilon, double sensitivity) {
+  for (const auto& known : selections_)
+    if (known->epsilon == epsilon && known->sensitivity == sensitivity) return &known->mechanism;
+  PARLEY_TRY(ExponentialSelection made, ExponentialSelection::make({.epsilon = epsilon, .sensitivity = sensitivity}));
+  return &selections_.emplace_back(std::make_unique<Selection>(Selection{epsilon, sensitivity, std::move(made)}))->mechanism;
+}
+
+Result<Event> Gate::gaussian_event(double sensitivity, Grain grain, Deviation noise) {
+  PARLEY_CHECK(validate(grain));
+  const Event event{Gaussian{grain.grains(noise.sigma), grain.grains(sensitivity)}, 1};
+  PARLEY_CHECK(validate(event));
+  return event;
+}
+
+Result<Event> Gate::laplace_event(double sensitivity, Grain grain, LaplaceScale noise, std::int64_t dimensions) {
+  PARLEY_CHECK(validate(grain));
+  const Event event{DiscreteLaplace{grain.grains(noise.scale), grain.grains(sensitivity), dimensions}, 1};
+  PARLEY_CHECK(validate(event));
+  return event;
+}
+
+Result<Released<double>> Gate::gaussian(const Sensitive<GridValue, L2>& value, Deviation noise) {
+  PARLEY_CHECK(check(value));
+  const Grain grain = value.value_.grain;
+  PARLEY_TRY(const RoundedGaussianNoise* source, gaussian_source(noise.sigma, grain));
+  PARLEY_CHECK(draw_from_plan(source->event(grain.grains(value.sensitivity()))));
+  return released_number([&] { return noisy(value.value_, *source, *bits_); });
+}
+
+Result<Released<double>> Gate::laplace(const Sensitive<GridValue, L1>& value, LaplaceScale noise) {
+  PARLEY_CHECK(check(value));
+  const Grain grain = value.value_.grain;
+  PARLEY_TRY(const DiscreteLaplaceNoise* source, laplace_source(noise.scale, grain));
+  PARLEY_CHECK(draw_from_plan(source->event(grain.grains(value.sensitivity()), 1)));
+  return released_number([&] { return noisy(value.value_, *source, *bits_); });
+}
+
+Result<Released<std::vector<double>>> Gate::gaussian(const Sensitive<GridVector, L2>& value, Deviation noise) {
+  PARLEY_CHECK(check(value));
+  const Grain grain = value.value_.grain;
+  PARLEY_TRY(const RoundedGaussianNoise* source, gaussian_source(noise.sigma, grain));
+  PARLEY_CHECK(draw_from_plan(source->event(grain.grains(value.sensitivity()))));
+  return released_vector(value.value_.counts.size(), [&] { return noisy(value.value_, *source, *bits_); });
+}
+
+Result<Released<std::vector<double>>> Gate::gaussian(const Sensitive<SampledVector, L2>& value, Deviation noise) {
+  PARLEY_CHECK(check(value));
+  const GridVector& sum = value.value_.sum;
+  PARLEY_TRY(const RoundedGaussianNoise* source, gaussian_source(noise.sigma, sum.grain));
+  PARLEY_CHECK(draw_from_plan(SubsampledGaussian{noise.sigma / value.sensitivity(), value.value_.rate}));
+  return released_vector(sum.counts.size(), [&] { return noisy(sum, *source, *bits_); });
+}
+
+Result<Released<std::vector<double>>> Gate::laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise) {
+  PARLEY_CHECK(check(value));
+  const Grain grain = value.value_.grain;
+  PARLEY_TRY(const DiscreteLaplaceNoise* source, laplace_source(noise.scale, grain));
+  const auto dimensions = static_cast<std::int64_t>(value.value_.counts.size());
+  PARLEY_CHECK(draw_from_plan(source->event(grain.grains(value.sensitivity()), dimensions)));
+  return released_vector(value.value_.counts.size(), [&] { return noisy(value.value_, *source, *bits_); });
+}
+
+Result<Released<std::size_t>> Gate::select(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon) {
+  PARLEY_CHECK(check(scores));
+  PARLEY_TRY(const ExponentialSelection* mechanism, selection(epsilon.value(), scores.sensitivity()));
+  PARLEY_CHECK(draw_from_plan(mechanism->event()));
+  return released_index([&] { return mechanism->select(scores.value_, *bits_); });
+}
+
+Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon) {
+  PARLEY_CHECK(check(scores));
+  PARLEY_TRY(const NoisyMax mechanism, NoisyMax::make({.epsilon = epsilon.value(), .sensitivity = scores.sensitivity()}));
+  PARLEY_CHECK(draw_from_plan(mechanism.event()));
+  return released_index([&] { return mechanism.select(scores.value_, *bits_); });
+}
+
+Result<Batch> Gate::sample(const PoissonSampling& sampling, std::size_t records) {
+  std::vector<std::size_t> joined;
+  if (replays_) return Batch({}, sampling.rate());
+  return drawn([&]() -> Result<Batch> {
+    sampling.draw(records, *bits_, joined);
+    return Batch(std::move(joined), sampling.rate());
+  });
 }
 
 Result<Released<std::vector<double>>> Gate::gaussian(const Sensitive<GridVector, L2>& value, Deviation noise, std::string_view key) {
   PARLEY_CHECK(check(value));
   const Grain grain = value.value_.grain;
-  PARLEY_TRY(const RoundedGaussianNoise source, RoundedGaussianNoise::make(noise.sigma, grain));
-  PARLEY_CHECK(charge(source.event(grain.grains(value.sensitivity())), key));
-  return drawn([&]() -> Result<Released<std::vector<double>>> {
-    GridVector noisy = value.value_;
-    source.add_to(noisy.counts, *bits_);
-    return Released<std::vector<double>>(values_of(noisy), bits_->claims_valid());
-  });
+  PARLEY_TRY(const RoundedGaussianNoise* source, gaussian_source(noise.sigma, grain));
+  PARLEY_CHECK(charge(source->event(grain.grains(value.sensitivity())), key));
+  return released_vector(value.value_.counts.size(), [&] { return noisy(value.value_, *source, *bits_); });
 }
 
 Result<Released<std::vector<double>>> Gate::laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise, std::string_view key) {
   PARLEY_CHECK(check(value));
   const Grain grain = value.value_.grain;
-  PARLEY_TRY(const DiscreteLaplaceNoise source, DiscreteLaplaceNoise::make(noise.scale, grain));
+  PARLEY_TRY(const DiscreteLaplaceNoise* source, laplace_source(noise.scale, grain));
   const auto dimensions = static_cast<std::int64_t>(value.value_.counts.size());
-  PARLEY_CHECK(charge(source.event(grain.grains(value.sensitivity()), dimensions), key));
-  return drawn([&]() -> Result<Released<std::vector<double>>> {
-    GridVector noisy = value.value_;
-    source.add_to(noisy.counts, *bits_);
-    return Released<std::vector<double>>(values_of(noisy), bits_->claims_valid());
-  });
+  PARLEY_CHECK(charge(source->event(grain.grains(value.sensitivity()), dimensions), key));
+  return released_vector(value.value_.counts.size(), [&] { return noisy(value.value_, *source, *bits_); });
 }
 
 Result<Released<std::size_t>> Gate::select(const Sensitive<GridVector, Linf>& scores, Epsilon epsilon, std::string_view key) {
   PARLEY_CHECK(check(scores));
-  PARLEY_TRY(const ExponentialSelection selection,
+  PARLEY_TRY(const ExponentialSelection mechanism,
              ExponentialSelection::make({.epsilon = epsilon.value(), .sensitivity = scores.sensitivity(), .grain = scores.value_.grain}));
-  PARLEY_CHECK(charge(selection.event(), key));
-  return drawn([&]() -> Result<Released<std::size_t>> {
-    PARLEY_TRY(const std::size_t index, selection.select(values_of(scores.value_), *bits_));
-    return Released<std::size_t>(index, bits_->claims_valid());
-  });
+  PARLEY_CHECK(charge(mechanism.event(), key));
+  return released_index([&] { return mechanism.select(values_of(scores.value_), *bits_); });
 }
 
 }  // namespace parley::privacy

@@ -1,27 +1,44 @@
 // The only door between Sensitive and Released.
 //
-// Each release does, in this order:
+// Two ways to pay:
+//   one by one    a release with a key is charged durably, then drawn;
+//   by plan       reserve() charges durably everything that a run will draw, or the longest prefix of its steps that the
+//                 budget holds; releases without a key then count against the plan in memory, each at most as often as
+//                 the plan says, and are refused beyond it. What is not drawn stays paid for.
+// Either way a release does, in this order:
 //   1. check that the value, the purse and the noise belong together;
-//   2. charge the ledger durably (a refusal ends here, before any noise exists);
+//   2. charge (a refusal ends here, before any noise exists);
 //   3. draw the noise;
-//   4. hand out a Released value.
+//   4. hand out a Released value, and write it into the transcript when one is kept.
 // A crash between 2 and 3 wastes budget and never leaks.
 //
 // Running without privacy is a mechanism too: it is asked for by name, costs infinity, is written down, and every
 // value it releases says that nothing is claimed.
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/privacy/accounting/filter.h"
 #include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/mechanisms/discrete_laplace.h"
+#include "parley/privacy/mechanisms/exponential.h"
+#include "parley/privacy/mechanisms/noisy_max.h"
+#include "parley/privacy/mechanisms/rounded_gaussian.h"
 #include "parley/privacy/randomness/generator.h"
+#include "parley/privacy/sensitivity/batch_sum.h"
 #include "parley/privacy/values.h"
 
 namespace parley::privacy {
 
-// Noise parameters as types, so that a deviation cannot be taken for a scale.
+// Noise parameters as types, so that a deviation cannot be taken for a scale. In the unit of the values.
 struct Deviation {
   double sigma = 0;
 };
@@ -29,25 +46,58 @@ struct LaplaceScale {
   double scale = 0;
 };
 
+// What a run reserves: `once`, then `steps` times what one step draws, as events of exactly the mechanisms drawn.
+struct Reservation {
+  std::vector<Event> once{};
+  std::vector<Event> step{};
+  std::int64_t steps = 1;
+};
+
+// Everything a gate released, in order, as numbers (an index is one number).
+using Transcript = std::vector<double>;
+
 class Gate {
  public:
   // Releases from this gate are paid from `purse` for the run `run`. Ledger and generator must outlive it.
   static Result<Gate> open(Ledger& ledger, Purse purse, std::string run, Bits& bits);
+  // A gate that releases what another one did, whatever it is given, and claims nothing: who runs an algorithm again
+  // with it, on any other data, must get the same model, because a model is made of released values only.
+  static Gate replay(Transcript transcript, Purse purse);
   // The gate of a run that asked for no privacy: it lets values out in the clear, and refuses to add noise.
-  static Gate without_privacy(Unprotected) { return Gate(); }
-  [[nodiscard]] bool charges() const { return ledger_ != nullptr; }
+  static Gate without_privacy(Unprotected) { return {nullptr, {}, {}, nullptr}; }
+  [[nodiscard]] bool charges() const { return ledger_ != nullptr || replays_; }
 
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
   Gate(Gate&&) noexcept = default;
   Gate& operator=(Gate&&) noexcept = delete;
 
-  // `key` names the release within the run; a key can be used once.
-  // value + N(0, sigma^2 I), rounded to the grain (rounded_gaussian.md).
-  Result<Released<std::vector<double>>> gaussian(const Sensitive<GridVector, L2>& value, Deviation noise, std::string_view key);
+  // Charges the plan at `delta` and says how many steps were charged, from 1 to those asked for;
+  // Fault::kBudgetEnded when the budget does not hold even one. An earlier reservation ends.
+  Result<std::int64_t> reserve(const Reservation& reservation, Delta delta);
+
+  // Against the reservation. value + N(0, sigma^2 I), rounded to the grain (rounded_gaussian.md).
+  Result<Released<double>> gaussian(const Sensitive<GridValue, L2>& value, Deviation noise);
+  Result<Released<std::vector<double>>> gaussian(const Sensitive<GridVector, L2>& value, Deviation noise);
+  // The sum over a Poisson sample (batch_sum.h); costs a sampled Gaussian.
+  Result<Released<std::vector<double>>> gaussian(const Sensitive<SampledVector, L2>& value, Deviation noise);
   // value + discrete Laplace.
+  Result<Released<double>> laplace(const Sensitive<GridValue, L1>& value, LaplaceScale noise);
+  Result<Released<std::vector<double>>> laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise);
+  // An index by the exponential mechanism. For scores of which few change between steps: ScoreBoard.
+  Result<Released<std::size_t>> select(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon);
+  // An index by report-noisy-max; epsilon is what it costs: its Laplace noise has scale 2 sensitivity / epsilon.
+  Result<Released<std::size_t>> noisy_max(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon);
+  // A Poisson sample of the records, as secret as they are, for a BatchSum.
+  Result<Batch> sample(const PoissonSampling& sampling, std::size_t records);
+
+  // The events of these draws, for a reservation.
+  static Result<Event> gaussian_event(double sensitivity, Grain grain, Deviation noise);
+  static Result<Event> laplace_event(double sensitivity, Grain grain, LaplaceScale noise, std::int64_t dimensions = 1);
+
+  // Charged one by one. `key` names the release within the run; a key can be used once.
+  Result<Released<std::vector<double>>> gaussian(const Sensitive<GridVector, L2>& value, Deviation noise, std::string_view key);
   Result<Released<std::vector<double>>> laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise, std::string_view key);
-  // An index by the exponential mechanism.
   Result<Released<std::size_t>> select(const Sensitive<GridVector, Linf>& scores, Epsilon epsilon, std::string_view key);
 
   // The wrong norm is a mistake that the compiler names.
@@ -82,20 +132,58 @@ class Gate {
   static Released<std::vector<double>> in_the_clear(const Sensitive<GridVector, Norm>& value, Unprotected) {
     return Released<std::vector<double>>(values_of(value.value_), false);
   }
+  static Released<std::vector<double>> in_the_clear(const Sensitive<std::span<const double>, Linf>& scores, Unprotected) {
+    return Released<std::vector<double>>({scores.value_.begin(), scores.value_.end()}, false);
+  }
+
+  [[nodiscard]] bool claims_valid() const { return bits_ != nullptr && bits_->claims_valid(); }
+  [[nodiscard]] std::int64_t releases() const { return releases_; }  // draws so far, planned or not
+  [[nodiscard]] const std::vector<PlanReceipt>& receipts() const { return receipts_; }
+  // Off until asked for: vectors of many steps are long.
+  void keep_transcript() { keep_transcript_ = true; }
+  [[nodiscard]] const Transcript& transcript() const { return transcript_; }
 
  private:
-  Gate() = default;
+  friend class ScoreBoard;
   static std::vector<double> values_of(const GridVector& grid);
-  Gate(Ledger& ledger, Purse purse, std::string run, Bits& bits)
-      : ledger_(&ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(&bits) {}
+  Gate(Ledger* ledger, Purse purse, std::string run, Bits* bits)
+      : ledger_(ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(bits) {}
   template <class T, class Norm>
-  Result<void> check(const Sensitive<T, Norm>& value) const;
+  [[nodiscard]] Result<void> check(const Sensitive<T, Norm>& value) const;
   Result<void> charge(const Mechanism& mechanism, std::string_view key);
+  Result<void> draw_from_plan(const Mechanism& mechanism);
+  // The last step of every release: draw() unless a transcript is replayed; noted down when asked for.
+  template <class Draw>
+  Result<Released<double>> released_number(const Draw& draw);
+  template <class Draw>
+  Result<Released<std::vector<double>>> released_vector(std::size_t size, const Draw& draw);
+  Result<Released<std::size_t>> released_index(const std::function<Result<std::size_t>()>& draw);
+  Result<std::span<const double>> replayed(std::size_t count);
+  void note(std::span<const double> values);
+  // Tables are made once for each noise that a run uses.
+  Result<const RoundedGaussianNoise*> gaussian_source(double sigma, Grain grain);
+  Result<const DiscreteLaplaceNoise*> laplace_source(double scale, Grain grain);
+  Result<const ExponentialSelection*> selection(double epsilon, double sensitivity);
 
-  Ledger* ledger_ = nullptr;  // null: without privacy
+  Ledger* ledger_;  // null when a transcript is replayed
   Purse purse_;
   std::string run_;
-  Bits* bits_ = nullptr;
+  Bits* bits_;  // likewise
+  std::optional<PlannedFilter> plan_;
+  std::vector<PlanReceipt> receipts_;
+  std::int64_t releases_ = 0;
+  bool keep_transcript_ = false;
+  bool replays_ = false;
+  Transcript transcript_;
+  std::size_t replayed_ = 0;
+
+  struct Selection {
+    double epsilon, sensitivity;
+    ExponentialSelection mechanism;
+  };
+  std::vector<std::unique_ptr<RoundedGaussianNoise>> gaussians_;
+  std::vector<std::unique_ptr<DiscreteLaplaceNoise>> laplaces_;
+  std::vector<std::unique_ptr<Selection>> selections_;
 };
 
 }  // namespace parley::privacy

@@ -62,6 +62,11 @@ struct GridVector {
   Grain grain;
 };
 
+struct GridValue {
+  std::int64_t count = 0;
+  Grain grain;
+};
+
 template <class T, class Norm>
 class Sensitive {
  public:
@@ -70,8 +75,11 @@ class Sensitive {
   [[nodiscard]] Unit unit() const { return unit_; }
 
  private:
-  friend struct SensitivityBound;  // the functions of sensitivity.h
+  friend struct SensitivityBound;  // the functions of clipped_sum.h
+  friend class ExactSums;          // exact_sums.h
+  friend class BatchSum;           // batch_sum.h
   friend class Gate;
+  friend class ScoreBoard;  // the gate's selection over slowly changing scores
   Sensitive(T value, double sensitivity, Neighbours neighbours, Unit unit)
       : value_(std::move(value)), sensitivity_(sensitivity), neighbours_(neighbours), unit_(unit) {}
   T value_;

@@ -17,8 +17,8 @@
 
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
-#include "parley/privacy/accounting/filter.h"
 #include "parley/privacy/ledger/database.h"
+#include "parley/privacy/ledger/standing.h"
 
 namespace parley::privacy {
 
@@ -73,7 +73,7 @@ std::optional<Neighbours> neighbours_named(std::string_view text) {
 }
 
 std::string to_json(const Budget& budget) {
-  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}}.dump();
+  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}, {"composition", name(budget.composition)}}.dump();
 }
 
 Result<Budget> parse_budget(const std::string& text) {
@@ -83,38 +83,53 @@ Result<Budget> parse_budget(const std::string& text) {
     return fail(failed("not a budget: " + printable(text)));
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(json["epsilon"].get<double>()));
   PARLEY_TRY(const Delta delta, Delta::make(json["delta"].get<double>()));
-  return Budget{epsilon, delta};
-}
-
-// The order that allows the largest rho when every step is Gaussian: it maximises (epsilon - L/x)/(1 + x) over
-// x = a - 1 > 0 with L = ln(1/delta), so x = s + sqrt(s^2 + s), s = L/epsilon. A function of the budget alone.
-double renyi_order(double epsilon, double delta) {
-  const double s = std::log(1 / delta) / epsilon;
-  return 1 + s + std::sqrt(s * s + s);
+  Budget budget{epsilon, delta};
+  if (!json.contains("composition") || json["composition"] == name(Composition::kSteps)) return budget;
+  if (json["composition"] != name(Composition::kPlans)) return fail(failed("not a budget: " + printable(text)));
+  budget.composition = Composition::kPlans;
+  return budget;
 }
 
 using PurseKey = std::tuple<std::string, Unit, Neighbours>;
 PurseKey key_of(const Purse& purse) { return {purse.data_set, purse.unit, purse.neighbours}; }
 
-// What is known of one purse after the entries read so far.
-struct Standing {
-  Purse purse;
-  std::optional<Budget> budget;
-  std::optional<Filter> filter;
-  bool exceeded = false;      // a lowered budget that the past already exceeds: nothing more is allowed
-  std::vector<Event> events;  // grouped by mechanism
-  std::int64_t charges = 0;
-
-  void note(const Event& event) {
-    ++charges;
-    for (Event& known : events)
-      if (known.mechanism == event.mechanism) {
-        known.count += event.count;
-        return;
-      }
-    events.push_back(event);
-  }
+// A charged plan as it is written down: its events and the price they were charged at.
+struct ChargedPlan {
+  Plan plan;
+  Price price;
 };
+
+std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t wanted) {
+  auto json = nlohmann::json::parse(privacy::to_json(charged.plan));
+  json.update({{"epsilon", charged.price.epsilon}, {"delta", charged.price.delta}, {"steps", steps}, {"of", wanted}});
+  return json.dump();
+}
+
+Result<ChargedPlan> parse_charged_plan(const std::string& text) {
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto not_negative = [&](const char* key) {
+    return json.contains(key) && json[key].is_number() && json[key].get<double>() >= 0;
+  };
+  if (!json.is_object() || !not_negative("epsilon") || !not_negative("delta") || !not_negative("steps") || !not_negative("of"))
+    return fail(failed("not a charged plan: " + printable(text)));
+  ChargedPlan charged;
+  charged.price = {json["epsilon"].get<double>(), json["delta"].get<double>()};
+  for (const char* key : {"epsilon", "delta", "steps", "of"}) json.erase(key);
+  PARLEY_TRY(charged.plan, parse_plan(json.dump(), "plan"));
+  return charged;
+}
+
+// The most steps for which fits(steps) holds, out of 0..most; fits must hold for all fewer steps too.
+template <class Fits>
+std::int64_t longest_prefix(std::int64_t most, const Fits& fits) {
+  if (fits(most)) return most;
+  std::int64_t good = 0, bad = most;
+  while (bad - good > 1) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (fits(middle) ? good : bad) = middle;
+  }
+  return good;
+}
 
 }  // namespace
 
@@ -141,35 +156,19 @@ struct Ledger::State {
 
   // Applies one entry to the standing of its purse.
   Result<void> apply(const Entry& entry) {
-    Standing& standing = standings[key_of(entry.purse)];
-    standing.purse = entry.purse;
+    Standing& standing = standings.try_emplace(key_of(entry.purse), entry.purse).first->second;
     if (entry.kind == "budget") {
       PARLEY_TRY(const Budget budget, parse_budget(entry.content));
-      standing.budget = budget;
-      return rebuild(standing);
+      return standing.set_budget(budget);
     }
-    if (entry.kind != "charge" && entry.kind != "void-charge") return fail(damaged(entry.number, "is of an unknown kind"));
-    PARLEY_TRY(const Event event, parse_event(entry.content));
-    standing.note(event);
-    count(standing, event);
-    return {};
-  }
-
-  // A charge that the filter does not take was made under an earlier, larger budget.
-  static void count(Standing& standing, const Event& event) {
-    if (standing.filter && !standing.filter->charge(event, standing.purse.neighbours)) standing.exceeded = true;
-  }
-
-  // A new budget is checked against everything that was ever charged.
-  static Result<void> rebuild(Standing& standing) {
-    const double epsilon = standing.budget->epsilon.value();
-    const double delta = standing.budget->delta.value();
-    Filter::Rules rules;
-    rules.orders = {renyi_order(epsilon, delta)};
-    rules.step_delta = 0.1 * delta;
-    PARLEY_TRY(standing.filter, Filter::make({standing.budget->epsilon, standing.budget->delta, standing.purse.neighbours}, rules));
-    standing.exceeded = false;
-    for (const Event& event : standing.events) count(standing, event);
+    if (entry.kind == "charge" || entry.kind == "void-charge") {
+      PARLEY_TRY(const Event event, parse_event(entry.content));
+      standing.note_release(event);
+      return {};
+    }
+    if (entry.kind != "plan" && entry.kind != "void-plan") return fail(damaged(entry.number, "is of an unknown kind"));
+    PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
+    standing.note_plan(charged.plan, charged.price);
     return {};
   }
 
@@ -252,49 +251,88 @@ struct Ledger::State {
     return update.run();
   }
 
-  // Checks and appends one request inside the open transaction; all of its charges or none.
-  Result<std::vector<Receipt>> admit(const Purse& purse, std::span<const Charge> charges) {
+  Result<const Standing*> standing_of(const Purse& purse) const {
     const auto found = standings.find(key_of(purse));
-    if (found == standings.end() || !found->second.budget)
+    if (found == standings.end() || !found->second.budget())
       return fail(Error{Fault::kBudgetEnded,
                         fmt::format("no budget was set for {} DP ({}) of data set '{}'; nothing was released",
                                     name(purse.unit), name(purse.neighbours), printable(purse.data_set))});
-    Standing& standing = found->second;
+    return &found->second;
+  }
+
+  // A run and key pays once: fresh noise for an old release would be a second release.
+  Result<void> check_unused(const Purse& purse, const std::string& run, const std::string& key) {
     PARLEY_TRY(Statement search, database.prepare("SELECT number FROM entry WHERE kind <> 'budget' AND data_set = ? AND unit = ? "
                                                   "AND neighbours = ? AND run = ? AND key = ?"));
-    Filter trial = *standing.filter;
+    search.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours)).bind(4, run).bind(5, key);
+    PARLEY_TRY(const bool repeated, search.step());
+    if (!repeated) return {};
+    return fail(failed(fmt::format("release '{}' of run '{}' was charged before (entry {}): a repeated request gets the stored answer, "
+                                   "not fresh noise", printable(key), printable(run), search.integer(0))));
+  }
+
+  static Error budget_ended(const Standing& standing, const Purse& purse, const std::string& wanted) {
+    const Budget& budget = *standing.budget();
+    return {Fault::kBudgetEnded,
+            fmt::format("the budget of data set '{}' (epsilon {}, delta {}, by {}) is {:.1f} % used and does not allow {}; nothing was released",
+                        printable(purse.data_set), budget.epsilon.value(), budget.delta.value(), name(budget.composition),
+                        100 * standing.spent().used, wanted)};
+  }
+
+  // Checks and appends one request inside the open transaction; all of its charges or none.
+  Result<std::vector<Receipt>> admit(const Purse& purse, std::span<const Charge> charges) {
+    PARLEY_TRY(const Standing* standing, standing_of(purse));
+    std::vector<Event> events;
+    std::vector<Entry> entries;
     for (std::size_t c = 0; c < charges.size(); ++c) {
       const Charge& charge = charges[c];
       PARLEY_CHECK(validate(charge.event));
-      search.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours));
-      search.bind(4, charge.run).bind(5, charge.key);
-      PARLEY_TRY(const bool repeated, search.step());
-      if (repeated) {
-        const std::int64_t earlier = search.integer(0);
-        return fail(failed(fmt::format("release '{}' of run '{}' was charged before (entry {}): a repeated request gets the stored answer, "
-                                       "not fresh noise", printable(charge.key), printable(charge.run), earlier)));
-      }
+      PARLEY_CHECK(check_unused(purse, charge.run, charge.key));
       for (std::size_t other = 0; other < c; ++other)
         if (charges[other].run == charge.run && charges[other].key == charge.key)
           return fail(failed(fmt::format("release '{}' appears twice in one request", printable(charge.key))));
-      if (standing.exceeded || !trial.charge(charge.event, purse.neighbours))
-        return fail(Error{Fault::kBudgetEnded,
-                          fmt::format("the budget of data set '{}' (epsilon {}, delta {}) is {:.1f} % used and does not allow {} x{} more; "
-                                      "nothing was released", printable(purse.data_set), standing.budget->epsilon.value(),
-                                      standing.budget->delta.value(), standing.exceeded ? 100.0 : 100 * standing.filter->used(),
-                                      name(charge.event.mechanism), charge.event.count)});
+      events.push_back(charge.event);
+      entries.push_back({.kind = charge.claimed ? "charge" : "void-charge", .purse = purse, .run = charge.run, .key = charge.key,
+                         .content = privacy::to_json(charge.event)});
     }
-    std::vector<Entry> entries;
-    for (const Charge& charge : charges) {
-      Entry entry;
-      entry.kind = charge.claimed ? "charge" : "void-charge";
-      entry.purse = purse;
-      entry.run = charge.run;
-      entry.key = charge.key;
-      entry.content = privacy::to_json(charge.event);
-      entries.push_back(std::move(entry));
-    }
+    if (!standing->allows(events))
+      return fail(budget_ended(*standing, purse, fmt::format("{} x{}{}", name(events.front().mechanism), events.front().count,
+                                                             events.size() > 1 ? " and what was asked for with it" : " more")));
     return append(std::move(entries));
+  }
+
+  // The longest prefix of the request that fits what is left now, with its price; computed without holding the file.
+  struct Offer {
+    std::int64_t steps = 0;
+    ChargedPlan charged;
+  };
+  static Offer offer_for(const Standing& standing, const Purse& purse, const PlanRequest& request) {
+    Offer offer;
+    const Price left = standing.left();
+    const auto delta = Delta::make(std::min(request.delta.value(), left.delta));
+    const auto fits = [&](std::int64_t steps) {
+      ChargedPlan charged{request.plan(purse.neighbours, steps), {}};
+      if (standing.budget()->composition == Composition::kPlans) {
+        const auto pure = pure_epsilon(charged.plan);
+        // Delta that is used up leaves what needs none.
+        const auto price = delta ? price_of(charged.plan, *delta)
+                                 : (pure ? Result<Price>(Price{*pure, 0}) : fail(pure.error()));
+        if (!price || !std::isfinite(price->epsilon)) return false;
+        charged.price = *price;
+      }
+      if (!standing.allows(charged.plan, charged.price)) return false;
+      if (steps >= offer.steps) offer = {steps, std::move(charged)};
+      return true;
+    };
+    longest_prefix(request.steps, fits);
+    return offer;
+  }
+
+  Result<PlanReceipt> admit_plan(const Purse& purse, const PlanRequest& request, const Offer& offer) {
+    Entry entry{.kind = request.claimed ? "plan" : "void-plan", .purse = purse, .run = request.run, .key = request.key,
+                .content = to_json(offer.charged, offer.steps, request.steps)};
+    PARLEY_TRY(const std::vector<Receipt> receipts, append({std::move(entry)}));
+    return PlanReceipt{receipts.front().entry, offer.steps, offer.charged.price.epsilon, offer.charged.price.delta};
   }
 
   void forget() {  // after a rollback: everything is read anew
@@ -365,23 +403,6 @@ struct Ledger::State {
     return transaction.commit();
   }
 
-  Spent spent_of(const Standing& standing) const {
-    Spent spent;
-    spent.purse = standing.purse;
-    spent.budget = standing.budget;
-    spent.charges = standing.charges;
-    spent.events = standing.events;
-    if (!standing.filter) return spent;
-    spent.used = standing.exceeded ? 1.0 : standing.filter->used();
-    // Pure sums and zCDP hold for steps that were chosen as they went.
-    const Plan plan{standing.purse.neighbours, standing.events};
-    spent.epsilon = std::numeric_limits<double>::infinity();
-    if (standing.events.empty()) spent.epsilon = 0;
-    for (const Accountant accountant : {Accountant::kBasic, Accountant::kZcdp})
-      if (const auto epsilon = epsilon_at(plan, standing.budget->delta, accountant)) spent.epsilon = std::min(spent.epsilon, *epsilon);
-    return spent;
-  }
-
   // The database and the standings belong to one writer or reader at a time.
   std::unique_lock<std::mutex> exclusive() {
     std::unique_lock lock(mutex);
@@ -391,6 +412,18 @@ struct Ledger::State {
 
   bool broken = false;
 };
+
+Plan PlanRequest::plan(Neighbours neighbours, std::int64_t first_steps) const {
+  Plan whole{neighbours, once};
+  for (Event event : step) {
+    // A count that overflows is left beyond the limit, and refused there.
+    event.count = event.count > kMaxCount / std::max<std::int64_t>(first_steps, 1) ? kMaxCount + 1 : event.count * first_steps;
+    whole.events.push_back(event);
+  }
+  return whole;
+}
+
+std::string_view name(Composition composition) { return composition == Composition::kSteps ? "steps" : "plans"; }
 
 Ledger::Ledger(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Ledger::Ledger(Ledger&&) noexcept = default;
@@ -457,19 +490,51 @@ Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<co
   return *mine.outcome;
 }
 
+Result<PlanReceipt> Ledger::charge_plan(const Purse& purse, const PlanRequest& request) {
+  if (request.steps < 1 || request.steps > kMaxCount)
+    return fail(bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", request.steps)));
+  PARLEY_CHECK(validate(request.plan(purse.neighbours, request.steps)));
+  State& state = *state_;
+  // The price is worked out between two looks at the file; another process may have paid in between.
+  constexpr int kTries = 20;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    std::optional<Standing> standing;
+    {
+      const auto lock = state.exclusive();
+      PARLEY_CHECK(state.reading([&] { return state.catch_up(); }));
+      PARLEY_TRY(const Standing* now, state.standing_of(purse));
+      PARLEY_CHECK(state.reading([&] { return state.check_unused(purse, request.run, request.key); }));
+      standing = *now;
+    }
+    const State::Offer offer = State::offer_for(*standing, purse, request);
+    if (offer.steps == 0) return fail(State::budget_ended(*standing, purse, "a single step of the plan"));
+    std::optional<PlanReceipt> receipt;
+    const auto lock = state.exclusive();
+    PARLEY_CHECK(state.durably([&]() -> Result<void> {
+      PARLEY_CHECK(state.check_unused(purse, request.run, request.key));
+      PARLEY_TRY(const Standing* now, state.standing_of(purse));
+      if (!now->allows(offer.charged.plan, offer.charged.price)) return {};
+      PARLEY_TRY(receipt, state.admit_plan(purse, request, offer));
+      return {};
+    }));
+    if (receipt) return *receipt;
+  }
+  return fail(failed("the ledger is busy: other runs kept charging while this plan was priced; nothing was released"));
+}
+
 Result<Spent> Ledger::spent(const Purse& purse) {
   const auto lock = state_->exclusive();
   PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
   const auto found = state_->standings.find(key_of(purse));
   if (found == state_->standings.end()) return Spent{.purse = purse};
-  return state_->spent_of(found->second);
+  return found->second.spent();
 }
 
 Result<std::vector<Spent>> Ledger::purses() {
   const auto lock = state_->exclusive();
   PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
   std::vector<Spent> all;
-  for (const auto& [key, standing] : state_->standings) all.push_back(state_->spent_of(standing));
+  for (const auto& [key, standing] : state_->standings) all.push_back(standing.spent());
   return all;
 }
 
@@ -496,7 +561,8 @@ Result<std::string> Ledger::verify() {
   std::string hash = kGenesis;
   PARLEY_CHECK(state_->reading([&] {
     return state_->walk(number, hash, [](const Entry& entry) -> Result<void> {
-      if (entry.kind != "budget") PARLEY_CHECK(parse_event(entry.content));
+      if (entry.kind.ends_with("charge")) PARLEY_CHECK(parse_event(entry.content));
+      if (entry.kind.ends_with("plan")) PARLEY_CHECK(parse_charged_plan(entry.content));
       return {};
     });
   }));

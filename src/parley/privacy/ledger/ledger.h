@@ -8,7 +8,7 @@
 //   3. Budgets are checked inside the transaction that writes the charge, under the write lock of the
 //      file: two processes never overspend together.
 //   4. Charges of one purse compose additively and are never mixed: data set, unit and neighbouring
-//      relation together name a purse.
+//      relation together name a purse. What "additively" means is fixed with the budget (standing.h).
 //
 // The chain has no secret: someone who may write the file can forge a whole new chain. Keep the head hash
 // that `parley ledger verify` prints somewhere else to notice that too.
@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -34,9 +35,14 @@ struct Purse {
   bool operator==(const Purse&) const = default;
 };
 
+// How the charges of a purse add up (standing.h): single releases chosen as they go, or whole plans.
+enum class Composition { kSteps, kPlans };
+std::string_view name(Composition composition);  // "steps", "plans"
+
 struct Budget {
   Epsilon epsilon;
   Delta delta;
+  Composition composition = Composition::kSteps;
 };
 
 // One release to be paid for. `key` names the release within its run ("round 3/select"): the same
@@ -52,23 +58,44 @@ struct Receipt {
   std::int64_t entry = 0;  // number in the ledger
 };
 
+// A plan to be paid for before its first draw: `once`, and then `steps` times what one step does.
+struct PlanRequest {
+  std::string run;
+  std::string key;
+  std::vector<Event> once{};
+  std::vector<Event> step{};
+  std::int64_t steps = 1;
+  Delta delta;  // the plan is priced at this delta, or at what the budget has left of it
+  bool claimed = true;
+
+  [[nodiscard]] Plan plan(Neighbours neighbours, std::int64_t first_steps) const;
+};
+
+struct PlanReceipt {
+  std::int64_t entry = 0;
+  std::int64_t steps = 0;  // that were charged, from 1 to those asked for
+  double epsilon = 0;      // what the charged steps cost
+  double delta = 0;
+};
+
 struct Spent {
   Purse purse;
   std::optional<Budget> budget;
   std::int64_t charges = 0;
   double used = 0;     // share of the budget that the filter counts as used, at most 1
-  double epsilon = 0;  // proved of all charges together at the budget's delta
+  double epsilon = 0;  // proved of all charges together, with
+  double delta = 0;    // this
   std::vector<Event> events;  // grouped
 };
 
 struct Entry {
   std::int64_t number = 0;
   std::int64_t time = 0;     // seconds since 1970, UTC
-  std::string kind;          // "budget" | "charge" | "void-charge" (noise from a seed)
+  std::string kind;          // "budget" | "charge" | "plan"; with noise from a seed "void-charge" | "void-plan"
   Purse purse;
   std::string run;
   std::string key;
-  std::string content;       // the event, or the budget, as JSON
+  std::string content;       // the event, the plan with its price, or the budget, as JSON
   std::string hash;
 };
 
@@ -90,6 +117,10 @@ class Ledger {
 
   // All or none.
   Result<std::vector<Receipt>> charge_all(const Purse& purse, std::span<const Charge> charges);
+
+  // Charges durably the whole plan, or the longest prefix of its steps that the budget still holds; refuses
+  // (Fault::kBudgetEnded) when not even one step fits.
+  Result<PlanReceipt> charge_plan(const Purse& purse, const PlanRequest& request);
 
   Result<Spent> spent(const Purse& purse);
   Result<std::vector<Spent>> purses();

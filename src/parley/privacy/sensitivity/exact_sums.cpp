@@ -1,0 +1,123 @@
+#include "parley/privacy/sensitivity/exact_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "parley/core/threads.h"
+
+namespace parley::privacy {
+
+using linalg::Index;
+
+namespace {
+
+constexpr double kExactLimit = 9007199254740992.0;  // 2^53
+constexpr std::size_t kRowsPerTask = 1 << 14;
+
+}  // namespace
+
+ExactSums::ExactSums(const GridFeatures& features, const SumSettings& settings)
+    : features_(&features),
+      plain_(features.matrix().with_column_scale({})),
+      neighbours_(settings.neighbours),
+      unit_(settings.unit),
+      classes_(static_cast<std::size_t>(settings.classes)),
+      width_(features.columns() + (settings.constant ? 1 : 0)),
+      constant_(settings.constant),
+      sides_(settings.neighbours == Neighbours::kReplaceOne ? 2 : 1) {}
+
+Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSettings& settings) {
+  if (settings.classes < 1) return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
+  if (!(settings.derivative_bound > 1e-200) || !(settings.derivative_bound < 1e200))
+    return fail(bad_input({.field = "derivative_bound"}, "must be a finite number above 0", fmt::format("{}", settings.derivative_bound)));
+  ExactSums sums(features, settings);
+  const auto n = static_cast<double>(features.rows());
+  sums.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
+  sums.bound_ = std::floor(settings.derivative_bound / sums.step_) * sums.step_;
+  double largest = 1;
+  for (std::size_t j = 0; j < sums.width_; ++j) {
+    const bool ones = j == features.columns();
+    const double stored = ones ? 1.0 : features.stored_bound(j);
+    const double unit = (ones ? 1.0 : std::abs(features.scale(j))) / n;
+    sums.unit_gradient_.push_back((ones ? 1.0 : features.scale(j)) / n);
+    sums.reach_.push_back(sums.bound_ * stored * unit);
+    sums.inverse_.push_back(1 / (sums.bound_ * stored));
+    largest = std::max(largest, ones ? 1.0 : features.steps_in_bound(j));
+  }
+  // The whole argument rests on this line: no sum of products leaves the exact integers.
+  if (!(n * largest * (sums.bound_ / sums.step_) <= kExactLimit))
+    return fail(failed("exact sums: this many records leave no room for exact arithmetic"));
+  // Two roundings of a number of at most n contributions, before it is rounded to the grain.
+  sums.value_sensitivity_ = from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + n * 0x1p-50))), value_grain());
+  sums.derivatives_.assign(features.rows() * sums.classes_, 0.0);
+  sums.sums_.assign(sums.width_ * sums.classes_, 0.0);
+  sums.is_touched_.assign(sums.sums_.size(), 0);
+  return sums;
+}
+
+double ExactSums::clip_and_round(double derivative) const {
+  // Adding and taking away 1.5 2^52 steps rounds to the nearest step, without a call and without a branch.
+  const double large = 0x1.8p52 * step_;
+  const double kept = (std::clamp(derivative, -bound_, bound_) + large) - large;
+  return std::abs(derivative) <= std::numeric_limits<double>::max() ? kept : 0.0;  // fails closed: left out
+}
+
+void ExactSums::assign(std::span<const double> derivatives) {
+  assert(derivatives.size() == derivatives_.size());
+  parallel_chunks(derivatives.size(), kRowsPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) derivatives_[i] = clip_and_round(derivatives[i]);
+  });
+  if (classes_ == 1 && !constant_) {
+    plain_.multiply_transposed(derivatives_, sums_);
+    return;
+  }
+  const std::size_t columns = features_->columns();
+  std::vector<double> packed(columns * classes_);
+  if (classes_ == 1)
+    plain_.multiply_transposed(derivatives_, packed);
+  else
+    plain_.multiply_transposed(derivatives_, static_cast<int>(classes_), packed);
+  for (std::size_t k = 0; k < classes_; ++k) {
+    std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(k * columns), columns, sums_.begin() + static_cast<std::ptrdiff_t>(k * width_));
+    if (!constant_) continue;
+    double total = 0;
+    for (std::size_t at = k; at < derivatives_.size(); at += classes_) total += derivatives_[at];
+    sums_[k * width_ + columns] = total;
+  }
+}
+
+void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
+  assert(derivatives.size() == classes_);
+  const auto add = [this](std::size_t coordinate, double difference) {
+    sums_[coordinate] += difference;
+    if (is_touched_[coordinate] == 0) {
+      is_touched_[coordinate] = 1;
+      touched_.push_back(static_cast<std::uint32_t>(coordinate));
+    }
+  };
+  for (std::size_t k = 0; k < classes_; ++k) {
+    double& known = derivatives_[static_cast<std::size_t>(row) * classes_ + k];
+    const double now = clip_and_round(derivatives[k]);
+    const double change = now - known;
+    if (change == 0) continue;
+    known = now;
+    const std::size_t first = k * width_;
+    plain_.for_each_in_row_by_kind(row, [&](Index j, double value) { add(first + static_cast<std::size_t>(j), change * value); });
+    if (constant_) add(first + width_ - 1, change);
+  }
+}
+
+void ExactSums::forget_touched() {
+  for (const std::uint32_t coordinate : touched_) is_touched_[coordinate] = 0;
+  touched_.clear();
+}
+
+std::int64_t ExactSums::contributions(std::size_t coordinate) const {
+  const double value = sums_[coordinate] * inverse_[coordinate % width_];
+  return static_cast<std::int64_t>(std::floor(value_grain().grains(value)));
+}
+
+}  // namespace parley::privacy

@@ -1,0 +1,172 @@
+// Sums over records s_c = sum_i S_ij q_i of one coordinate c each, exact whatever order, thread or update made them.
+//
+// q_i is record i's derivative of the loss, clipped to [-R, R] and rounded to a public grid; S is on a public grid
+// (grid_features.h). The mean gradient of coordinate c is g_c = s_c unit_c. One record replaced moves
+//   g_c by at most               D_c = 2 R B_j / n                       (R B_j / n when one is added or taken away)
+//   a score u(c, g_c) by         slope(c) D_c                            for a rule with a proved slope
+//   s_c / (R L_c) by             2                                       the value as it is released: "in contributions"
+// and rounding is part of every bound that is stated. A record's margin may drift in floating point as it likes: it
+// depends on that record and on released values only. Proof note: exact_sums.md.
+//
+// Coordinates are k (d + c) + j for class k, with c = 1 and a last coordinate per class (a column of ones) for a
+// penalised intercept, else c = 0.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/privacy/sensitivity/grid_features.h"
+#include "parley/privacy/values.h"
+
+namespace parley::privacy {
+
+// A rule turns the mean gradient of a coordinate into the score of a candidate:
+//   kSides                    candidates per coordinate; candidate v belongs to coordinate v / kSides
+//   score(v, gradient)        computed from public numbers and the gradient, to within 2^-48 slope (|gradient| + offset)
+//   slope(coordinate)         |score(v, g) - score(v, g')| <= slope |g - g'|, proved
+//   offset(coordinate)        the largest public number, in the gradient's unit, that is added to the gradient or
+//                             compared with it: floating point rounds at that size
+// A rule says where its slope is proved by specialising kProvedSlope; nothing else can be scored.
+template <class Rule>
+inline constexpr bool kProvedSlope = false;
+
+// The 2D vertices of the l1 ball: candidate 2c is +e_c, candidate 2c + 1 is -e_c, the score is the descent along it.
+// A public gradient (that of a penalty) may be added. Slope 1: the score is linear in the gradient.
+struct VertexRule {
+  static constexpr std::size_t kSides = 2;
+  std::span<const double> public_gradient{};  // empty: none
+
+  [[nodiscard]] double score(std::size_t candidate, double gradient) const {
+    const double full = gradient + offset_of(candidate / 2);
+    return candidate % 2 == 0 ? -full : full;
+  }
+  [[nodiscard]] static double slope(std::size_t) { return 1; }
+  [[nodiscard]] double offset(std::size_t coordinate) const { return std::abs(offset_of(coordinate)); }
+
+ private:
+  [[nodiscard]] double offset_of(std::size_t coordinate) const {
+    return public_gradient.empty() ? 0.0 : public_gradient[coordinate];
+  }
+};
+template <>
+inline constexpr bool kProvedSlope<VertexRule> = true;
+
+struct SumSettings {
+  double derivative_bound = 1;  // R
+  int classes = 1;
+  bool constant = false;  // one more column of ones
+  Neighbours neighbours = Neighbours::kReplaceOne;
+  Unit unit = Unit::kRecord;
+};
+
+class ExactSums {
+ public:
+  // Derivatives start at 0. `features` must outlive the sums.
+  static Result<ExactSums> make(const GridFeatures& features, const SumSettings& settings);
+
+  [[nodiscard]] std::size_t coordinates() const { return sums_.size(); }
+  [[nodiscard]] double derivative_bound() const { return bound_; }  // R on its grid, never above the R asked for
+
+  // All derivatives, row by row (n K of them), in one pass over the features.
+  void assign(std::span<const double> derivatives);
+  // The derivatives of one record (K of them): a pass over that row.
+  void assign_row(linalg::Index row, std::span<const double> derivatives);
+  void assign_row(linalg::Index row, double derivative) { assign_row(row, {&derivative, 1}); }
+  // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many
+  // there are is as secret as the data.
+  [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }
+  void forget_touched();
+
+  // The score of one candidate for a ScoreBoard.
+  template <class Rule>
+  [[nodiscard]] Sensitive<double, Linf> score(const Rule& rule, std::size_t candidate) const;
+  // All scores at once, for Gate::select; kept here until the next call.
+  template <class Rule>
+  [[nodiscard]] Sensitive<std::span<const double>, Linf> scores(const Rule& rule);
+  // What one record can move a score of this rule by, over all candidates.
+  template <class Rule>
+  [[nodiscard]] double score_sensitivity(const Rule& rule) const;
+
+  // s_c in contributions, s_c / (R L_c), rounded to the grain of value_grain(): its sensitivity is the same public
+  // number for every coordinate, so that all releases of a run are one event of its plan.
+  template <class Norm>
+  [[nodiscard]] Sensitive<GridValue, Norm> value(std::size_t coordinate) const {
+    return {GridValue{contributions(coordinate), value_grain()}, value_sensitivity(), neighbours_, unit_};
+  }
+  [[nodiscard]] static Grain value_grain() { return {-20}; }
+  [[nodiscard]] double value_sensitivity() const { return value_sensitivity_; }
+  // Gradient per contribution: a released value times this is an estimate of g_c.
+  [[nodiscard]] double contribution(std::size_t coordinate) const { return reach_[coordinate % width_]; }
+
+ private:
+  ExactSums(const GridFeatures& features, const SumSettings& settings);
+  [[nodiscard]] std::int64_t contributions(std::size_t coordinate) const;
+  [[nodiscard]] double clip_and_round(double derivative) const;
+  [[nodiscard]] double gradient(std::size_t coordinate) const { return sums_[coordinate] * unit_gradient_[coordinate % width_]; }
+  [[nodiscard]] double moves(std::size_t coordinate) const { return sides_ * reach_[coordinate % width_]; }  // D_c
+  template <class Rule>
+  [[nodiscard]] double sensitivity_of(const Rule& rule, std::size_t coordinate) const;
+
+  const GridFeatures* features_;
+  linalg::Matrix plain_;  // S
+  Neighbours neighbours_;
+  Unit unit_;
+  std::size_t classes_;
+  std::size_t width_;  // coordinates per class
+  bool constant_;
+  double sides_;          // 2 for replace-one, 1 for add-remove
+  double step_ = 1;       // of the derivatives' grid
+  double bound_ = 1;      // R
+  double value_sensitivity_ = 2;
+  std::vector<double> unit_gradient_;  // per coordinate of a class: c_j / n
+  std::vector<double> reach_;          // R B_j / n
+  std::vector<double> inverse_;        // 1 / (R L_c)
+  std::vector<double> derivatives_;    // on the grid
+  std::vector<double> sums_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<char> is_touched_;
+  std::vector<double> scores_;
+};
+
+// Gradients are at most n/2 < 2^30 sensitivities, offsets at most as much: scores are off by at most 2^-17 of one, on
+// either side of a comparison of neighbours.
+inline constexpr double kLargestOffset = 0x1p30;
+inline constexpr double kRoundingRoom = 1 + 0x1p-16;
+
+template <class Rule>
+double ExactSums::sensitivity_of(const Rule& rule, std::size_t coordinate) const {
+  static_assert(kProvedSlope<Rule>, "this rule has no proof of how far one record moves its scores");
+  if (!(rule.offset(coordinate) <= kLargestOffset * moves(coordinate))) return std::numeric_limits<double>::infinity();
+  return rule.slope(coordinate) * moves(coordinate) * kRoundingRoom;
+}
+
+template <class Rule>
+double ExactSums::score_sensitivity(const Rule& rule) const {
+  double largest = 0;
+  for (std::size_t c = 0; c < coordinates(); ++c) largest = std::fmax(largest, sensitivity_of(rule, c));
+  return largest;
+}
+
+template <class Rule>
+Sensitive<double, Linf> ExactSums::score(const Rule& rule, std::size_t candidate) const {
+  const std::size_t coordinate = candidate / Rule::kSides;
+  return {rule.score(candidate, gradient(coordinate)), sensitivity_of(rule, coordinate), neighbours_, unit_};
+}
+
+template <class Rule>
+Sensitive<std::span<const double>, Linf> ExactSums::scores(const Rule& rule) {
+  scores_.resize(coordinates() * Rule::kSides);
+  double largest = 0;
+  for (std::size_t c = 0; c < coordinates(); ++c) {
+    const double g = gradient(c);
+    for (std::size_t v = c * Rule::kSides; v < (c + 1) * Rule::kSides; ++v) scores_[v] = rule.score(v, g);
+    largest = std::fmax(largest, sensitivity_of(rule, c));
+  }
+  return {std::span<const double>(scores_), largest, neighbours_, unit_};
+}
+
+}  // namespace parley::privacy

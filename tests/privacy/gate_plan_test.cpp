@@ -1,0 +1,211 @@
+// Releases that are paid for by plan, and what a ledger holds of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "parley/privacy/accounting/step_noise.h"
+#include "parley/privacy/gate.h"
+#include "parley/privacy/score_board.h"
+#include "parley/privacy/sensitivity/batch_sum.h"
+#include "parley/privacy/sensitivity/exact_sums.h"
+
+using namespace parley;
+using namespace parley::privacy;
+using linalg::Index;
+using linalg::Matrix;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
+const Target kTarget{*Epsilon::make(1.0), *Delta::make(1e-6), Neighbours::kReplaceOne};
+
+class GatePlanTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "parley-plan-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    ledger_.emplace(std::move(*Ledger::open(folder_)));
+    std::vector<double> table(kRows * kCols, 0.0);
+    for (std::size_t at = 0; at < table.size(); at += 3) table[at] = 1;
+    features_.emplace(*GridFeatures::make(Matrix::from_dense(kRows, kCols, table), std::vector<double>(kCols, 1.0)));
+    sums_.emplace(*ExactSums::make(*features_, {}));
+    sums_->assign(std::vector<double>(kRows, 0.5));
+  }
+  void TearDown() override {
+    ledger_.reset();
+    fs::remove_all(folder_);
+  }
+  void allow(double epsilon, double delta = 1e-6, Composition composition = Composition::kPlans) {
+    ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(delta), composition}));
+  }
+  Gate gate(Bits& bits, const std::string& run = "run") { return std::move(*Gate::open(*ledger_, kPatients, run, bits)); }
+  StepNoise noise(std::int64_t steps, const Target& target = kTarget) {
+    return *step_noise(target, {.steps = steps, .share = 0.5, .value_sensitivity = ExactSums::value_grain().grains(sums_->value_sensitivity())});
+  }
+  Deviation deviation(const StepNoise& noise) const { return {std::ldexp(noise.value_sigma, ExactSums::value_grain().exponent)}; }
+
+  static constexpr Index kRows = 40, kCols = 8;
+  fs::path folder_;
+  std::optional<Ledger> ledger_;
+  std::optional<GridFeatures> features_;
+  std::optional<ExactSums> sums_;
+};
+
+}  // namespace
+
+TEST_F(GatePlanTest, ARunCalibratedToTheWholeBudgetFitsIt) {
+  allow(1.0);
+  SeededGenerator bits(1);
+  for (const std::int64_t steps : {1, 7, 200}) {
+    ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(1.0), *Delta::make(1e-6), Composition::kPlans}));
+    const StepNoise planned = noise(steps);
+    Purse fresh = kPatients;
+    fresh.data_set = "patients " + std::to_string(steps);
+    ASSERT_TRUE(ledger_->set_budget(fresh, {kTarget.epsilon, kTarget.delta, Composition::kPlans}));
+    Gate gate = std::move(*Gate::open(*ledger_, fresh, "run", bits));
+    const auto reserved = gate.reserve({.step = planned.step, .steps = steps}, kTarget.delta);
+    ASSERT_TRUE(reserved) << reserved.error().message;
+    EXPECT_EQ(*reserved, steps);
+    EXPECT_GT(ledger_->spent(fresh)->epsilon, 0.99);
+    EXPECT_LE(ledger_->spent(fresh)->epsilon, 1.0);
+  }
+}
+
+TEST_F(GatePlanTest, DrawsCountAgainstThePlanAndEndWithIt) {
+  allow(1.0);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  EXPECT_FALSE(gate.gaussian(sums_->value<L2>(0), Deviation{1.0})) << "nothing was reserved";
+  const StepNoise planned = noise(3);
+  ASSERT_EQ(*gate.reserve({.step = planned.step, .steps = 3}, kTarget.delta), 3);
+  for (int t = 0; t < 3; ++t) {
+    ASSERT_TRUE(gate.select(sums_->scores(VertexRule{}), *Epsilon::make(planned.selection_epsilon)));
+    ASSERT_TRUE(gate.gaussian(sums_->value<L2>(0), deviation(planned)));
+  }
+  const auto beyond = gate.gaussian(sums_->value<L2>(0), deviation(planned));
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().fault, Fault::kBudgetEnded);
+  EXPECT_FALSE(gate.gaussian(sums_->value<L2>(0), Deviation{0.5 * deviation(planned).sigma})) << "not a mechanism of the plan";
+  EXPECT_EQ(gate.releases(), 6);
+  EXPECT_EQ(ledger_->spent(kPatients)->charges, 1) << "one durable charge for the whole plan";
+}
+
+TEST_F(GatePlanTest, TheLongestPrefixThatFitsIsCharged) {
+  allow(0.5);
+  SeededGenerator bits(1);
+  const StepNoise planned = noise(100);
+  Gate gate = this->gate(bits);
+  const auto steps = gate.reserve({.step = planned.step, .steps = 100}, kTarget.delta);
+  ASSERT_TRUE(steps);
+  EXPECT_GT(*steps, 10);
+  EXPECT_LT(*steps, 60);
+  const PlanRequest request{.run = "", .key = "", .step = planned.step, .steps = 100, .delta = kTarget.delta};
+  EXPECT_LE(*epsilon_at(request.plan(kPatients.neighbours, *steps), kTarget.delta), 0.5);
+  EXPECT_GT(*epsilon_at(request.plan(kPatients.neighbours, *steps + 1), kTarget.delta), 0.5);
+  Gate next = this->gate(bits, "next");
+  const auto refused = next.reserve({.step = planned.step, .steps = 100}, kTarget.delta);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kBudgetEnded);
+}
+
+TEST_F(GatePlanTest, PlansOfSeveralRunsAddUpInEpsilonAndDelta) {
+  allow(1.0, 2e-6);
+  SeededGenerator bits(1);
+  const Target half{*Epsilon::make(0.4), *Delta::make(1e-6), Neighbours::kReplaceOne};
+  const StepNoise planned = noise(20, half);
+  for (const char* run : {"first", "second"}) {
+    Gate gate = this->gate(bits, run);
+    ASSERT_EQ(*gate.reserve({.step = planned.step, .steps = 20}, half.delta), 20);
+  }
+  const auto spent = ledger_->spent(kPatients);
+  EXPECT_NEAR(spent->epsilon, 0.8, 0.01);
+  EXPECT_DOUBLE_EQ(spent->delta, 2e-6);
+  // Epsilon is left, delta is not: only what is pure still fits.
+  Gate third = this->gate(bits, "third");
+  const auto refused = third.reserve({.step = {{Gaussian{1e9, 1}, 1}}, .steps = 1}, half.delta);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kBudgetEnded);
+  EXPECT_TRUE(third.reserve({.step = {{Exponential{0.01}, 1}}, .steps = 1}, half.delta));
+}
+
+TEST_F(GatePlanTest, AReplayedTranscriptGivesTheSameValuesWhateverTheData) {
+  allow(1.0);
+  SeededGenerator bits(5);
+  const StepNoise planned = noise(4);
+  const auto run = [&](Gate& gate, ExactSums& sums) {
+    std::vector<double> seen;
+    EXPECT_TRUE(gate.reserve({.step = planned.step, .steps = 4}, kTarget.delta));
+    for (int t = 0; t < 4; ++t) {
+      const std::size_t index = gate.select(sums.scores(VertexRule{}), *Epsilon::make(planned.selection_epsilon))->value();
+      seen.push_back(static_cast<double>(index));
+      seen.push_back(gate.gaussian(sums.value<L2>(index / 2), deviation(planned))->value());
+    }
+    return seen;
+  };
+  Gate gate = this->gate(bits);
+  gate.keep_transcript();
+  const auto first = run(gate, *sums_);
+  EXPECT_EQ(gate.transcript(), first);
+  ExactSums nothing = *ExactSums::make(*features_, {});
+  Gate again = Gate::replay(gate.transcript(), kPatients);
+  EXPECT_EQ(run(again, nothing), first);
+  EXPECT_FALSE(again.claims_valid());
+  EXPECT_FALSE(again.gaussian(nothing.value<L2>(0), deviation(planned))) << "plan and transcript have ended";
+}
+
+TEST_F(GatePlanTest, NoiseFromASeedIsWrittenDownAsVoid) {
+  allow(1.0);
+  SeededGenerator seeded(1);
+  auto secure = *SecureGenerator::from_system();
+  const StepNoise planned = noise(5, {*Epsilon::make(0.3), *Delta::make(1e-7), Neighbours::kReplaceOne});
+  Gate simulated = this->gate(seeded, "simulated");
+  Gate real = this->gate(*secure, "real");
+  ASSERT_TRUE(simulated.reserve({.step = planned.step, .steps = 5}, *Delta::make(1e-7)));
+  ASSERT_TRUE(real.reserve({.step = planned.step, .steps = 5}, *Delta::make(1e-7)));
+  const auto entries = *ledger_->entries();
+  EXPECT_EQ(entries[1].kind, "void-plan");
+  EXPECT_EQ(entries[2].kind, "plan");
+  EXPECT_FALSE(simulated.gaussian(sums_->value<L2>(0), deviation(planned))->claimed());
+  EXPECT_TRUE(real.gaussian(sums_->value<L2>(0), deviation(planned))->claimed());
+  ASSERT_TRUE(ledger_->verify());
+}
+
+TEST_F(GatePlanTest, ABoardSelectsTheLikelyCandidateAndRefusesLooserScores) {
+  allow(200);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  ASSERT_TRUE(gate.reserve({.step = {{Exponential{40.0}, 1}}, .steps = 3}, kTarget.delta));
+  sums_->assign_row(0, -0.9);
+  const VertexRule rule;
+  const std::size_t candidates = 2 * sums_->coordinates();
+  ScoreBoard board = *ScoreBoard::open(gate, {*Epsilon::make(40.0), sums_->score_sensitivity(rule)}, candidates);
+  EXPECT_FALSE(board.select()) << "no score was set";
+  const std::vector<double> scores = Gate::in_the_clear(sums_->scores(rule), Unprotected{}).value();
+  for (std::size_t v = 0; v < candidates; ++v) ASSERT_TRUE(board.set(v, sums_->score(rule, v)));
+  for (int t = 0; t < 3; ++t) EXPECT_GT(scores[board.select()->value()], 0);
+  EXPECT_FALSE(board.select()) << "the plan has ended";
+  const std::vector<double> huge(sums_->coordinates(), 1e15);
+  EXPECT_FALSE(board.set(0, sums_->score(VertexRule{huge}, 0)));
+}
+
+TEST_F(GatePlanTest, ASampledSumCostsASampledGaussian) {
+  allow(3.0);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  BatchSum sum = *BatchSum::make(*features_, {.norm_bound = 1});
+  const double sigma = 4.0;
+  const SubsampledGaussian event{sigma / sum.contribution(), 0.25};
+  ASSERT_TRUE(gate.reserve({.step = {{event, 1}}, .steps = 2}, kTarget.delta));
+  const PoissonSampling sampling = *PoissonSampling::make(0.25);
+  for (int t = 0; t < 2; ++t) {
+    const Batch batch = *gate.sample(sampling, kRows);
+    const auto released = gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.5)), Deviation{sigma});
+    ASSERT_TRUE(released) << released.error().message;
+    EXPECT_EQ(released->value().size(), static_cast<std::size_t>(kCols));
+  }
+  const Batch batch = *gate.sample(sampling, kRows);
+  EXPECT_FALSE(gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.5)), Deviation{sigma}));
+}
