@@ -7,6 +7,7 @@
 
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/frank_wolfe_iterate.h"
+#include "parley/algorithms/frank_wolfe_private.h"
 
 namespace parley::algorithms {
 
@@ -24,9 +25,13 @@ Result<void> check(const Problem& problem, const FrankWolfeSettings& settings) {
   if (objective.sparsity)
     return fail(bad_input({.field = "sparsity"}, "frank-wolfe takes the constraint l1_radius instead",
                           fmt::format("{}", *objective.sparsity)));
-  if (settings.iterations < 1)
+  if (settings.iterations && *settings.iterations < 1)
     return fail(
-        bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", settings.iterations)));
+        bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
+  if (problem.privacy != nullptr && settings.step.value_or(FrankWolfeStep::kOpenLoop) != FrankWolfeStep::kOpenLoop)
+    return fail(bad_input({.field = "step"}, "a private run takes open-loop steps: the others look at the data"));
+  if (problem.privacy != nullptr && objective.intercept == glm::Intercept::kFree)
+    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
   if (!(settings.gap_tolerance >= 0) || !std::isfinite(settings.gap_tolerance))
     return fail(bad_input({.field = "gap_tolerance"}, "must be a number >= 0",
                           fmt::format("{}", settings.gap_tolerance)));
@@ -72,6 +77,8 @@ double step_size(FrankWolfeStep rule, int t, FrankWolfeIterate& iterate, const g
 Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,
                 VertexChoice* choice) {
   PARLEY_CHECK(check(problem, settings));
+  const int iterations = settings.iterations.value_or(1000);
+  const FrankWolfeStep step = settings.step.value_or(FrankWolfeStep::kLineSearch);
   const glm::L1Ball ball{*problem.objective.l1_radius};
   const auto iterate = start(problem, settings);
   // A feature that is not finite makes its coordinate of X'q so, also where q is 0.
@@ -91,10 +98,10 @@ Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, cons
     if (fit.gap <= settings.gap_tolerance) fit.stop = Stop::kConverged;
     if (observer && !observer({t, objective, fit.gap}) && fit.stop != Stop::kConverged)
       fit.stop = Stop::kInterrupted;
-    if (fit.stop != Stop::kIterations || t == settings.iterations) break;
+    if (fit.stop != Stop::kIterations || t == iterations) break;
 
     const glm::Vertex vertex = choice == nullptr ? steepest : choice->choose(iterate->gradient());
-    iterate->move(vertex, step_size(settings.step, t, *iterate, vertex));
+    iterate->move(vertex, step_size(step, t, *iterate, vertex));
   }
   iterate->finish(fit);
   if (!fit.history.empty()) fit.history.back() = fit.objective;
@@ -105,7 +112,9 @@ Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, cons
 
 Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings,
                         const Observer& observer) {
-  return run(problem, settings, observer, nullptr);
+  if (problem.privacy == nullptr) return run(problem, settings, observer, nullptr);
+  PARLEY_CHECK(check(problem, settings));
+  return frank_wolfe_private(problem, settings, observer);
 }
 
 Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,

@@ -18,6 +18,7 @@
 // the squared loss and stays where it is for the others.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "parley/algorithms/fit.h"
@@ -33,8 +34,8 @@ enum class FrankWolfeStep { kOpenLoop, kShort, kLineSearch };
 enum class FrankWolfeMode { kAutomatic, kPlain, kGram };
 
 struct FrankWolfeSettings {
-  int iterations = 1000;
-  FrankWolfeStep step = FrankWolfeStep::kLineSearch;
+  std::optional<int> iterations;       // 1000; private: from n, d and the target
+  std::optional<FrankWolfeStep> step;  // line search; private: open loop, and nothing else
   double gap_tolerance = 1e-6;  // absolute, of the objective; 0: stop only at an exact optimum
   FrankWolfeMode mode = FrankWolfeMode::kAutomatic;
   std::size_t gram_cache_bytes = std::size_t{1}
@@ -49,7 +50,7 @@ class VertexChoice {
   virtual glm::Vertex choose(std::span<const double> gradient) = 0;
 };
 
-// Refuses an l1 penalty, a sparsity constraint and a missing radius.
+// Refuses an l1 penalty, a sparsity constraint and a missing radius. With Problem::privacy: frank_wolfe_private.h.
 Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer);
 
 // With another choice than the steepest vertex. The reported gap stays that of the steepest vertex.

@@ -7,7 +7,8 @@
 #include <limits>
 
 #include "parley/algorithms/exact.h"
-#include "parley/algorithms/largest_score.h"
+#include "parley/algorithms/greedy_cd_sites.h"
+#include "parley/algorithms/private_terms.h"
 
 namespace parley::algorithms {
 
@@ -27,12 +28,19 @@ Result<void> check(const Problem& problem, const GreedySettings& settings) {
   if (settings.rule == GreedyRule::kSmooth && objective.l1 > 0)
     return fail(bad_input({.field = "rule"}, "gs is for smooth objectives; with an l1 penalty use gs-s, gs-r or gs-q",
                           fmt::format("l1 = {}", objective.l1)));
-  if (settings.iterations < 1)
-    return fail(bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", settings.iterations)));
+  if (settings.iterations && *settings.iterations < 1)
+    return fail(bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
   if (!(settings.step > 0) || !std::isfinite(settings.step))
     return fail(bad_input({.field = "step"}, "must be a number above 0", fmt::format("{}", settings.step)));
   if (!(settings.tolerance >= 0) || !std::isfinite(settings.tolerance))
     return fail(bad_input({.field = "tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
+  if (settings.share && !(*settings.share > 0 && *settings.share < 1))
+    return fail(bad_input({.field = "share"}, "must lie between 0 and 1", fmt::format("{}", *settings.share)));
+  if (problem.privacy == nullptr) return {};
+  if (objective.intercept == Intercept::kFree)
+    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
+  if (settings.smoothness == SmoothnessFrom::kData || problem.privacy->smoothness != Smoothness::kBounds)
+    return fail(bad_input({.field = "smoothness"}, "a private run of greedy-cd takes it from the bounds"));
   return {};
 }
 
@@ -45,7 +53,9 @@ double coordinate_curvature(glm::Task task) {
 std::vector<double> smoothness(const Problem& problem, SmoothnessFrom from) {
   const double c = coordinate_curvature(problem.objective.task);
   std::vector<double> of(static_cast<std::size_t>(problem.features.cols()), c);
-  if (from == SmoothnessFrom::kData) {
+  if (problem.privacy != nullptr) {
+    for (std::size_t j = 0; j < of.size(); ++j) of[j] *= std::pow(problem.privacy->features->bound(j), 2);
+  } else if (from == SmoothnessFrom::kData) {
     of = problem.features.column_squared_norms();
     double least = std::numeric_limits<double>::infinity();
     for (double& m : of) {
@@ -59,39 +69,10 @@ std::vector<double> smoothness(const Problem& problem, SmoothnessFrom from) {
   return of;
 }
 
-// Who looks at the data on behalf of the algorithm: it ranks coordinates and tells partial derivatives.
-class OpenSite {
- public:
-  OpenSite(const Problem& problem, KeptMargins& margins) : sums_(problem), largest_(sums_.coordinates()) {
-    margins.refresh(sums_);
-  }
-
-  PlainSums& sums() { return sums_; }
-  void rank_all(const GreedyScores& scores) {
-    for (std::size_t c = 0; c < sums_.coordinates(); ++c) rank(c, scores);
-  }
-  void rank_touched(const GreedyScores& scores) {
-    for (const std::uint32_t c : sums_.touched()) rank(c, scores);
-    sums_.forget_touched();
-  }
-  void rank(std::size_t c, const GreedyScores& scores) { largest_.update(c, scores.score(c, sums_.gradient(c))); }
-
-  std::size_t select() { return largest_.select(); }
-  [[nodiscard]] double partial(std::size_t coordinate) const { return sums_.gradient(coordinate); }
-  // What the best step promises to take off the objective.
-  [[nodiscard]] double promise(std::size_t coordinate) const {
-    return 0.5 * largest_[coordinate] * largest_[coordinate];
-  }
-
- private:
-  PlainSums sums_;
-  LargestScore largest_;
-};
-
 struct GreedyPoint {
   GreedyPoint(const Problem& problem, const GreedySettings& settings)
       : margins(problem, settings.upkeep),
-        smoothness(algorithms::smoothness(problem, settings.smoothness)),
+        smoothness(algorithms::smoothness(problem, settings.smoothness.value_or(SmoothnessFrom::kData))),
         weights(margins.coordinates()),
         scores{settings.rule, glm::penalty_of(problem.objective), weights, smoothness,
                problem.objective.intercept == Intercept::kFree} {}
@@ -101,10 +82,10 @@ struct GreedyPoint {
     const glm::Penalty penalty = scores.penalty_at(j);
     Coordinate at = scores.at(j, partial);
     at.smoothness /= gamma;
-    const double change = best_step(at, penalty);
-    penalties += penalty.value(weights[j] + change) - penalty.value(weights[j]);
-    weights[j] += change;
-    return change;
+    const double before = weights[j];
+    weights[j] = std::clamp(before + best_step(at, penalty), -largest_weight, largest_weight);
+    penalties += penalty.value(weights[j]) - penalty.value(before);
+    return weights[j] - before;
   }
   [[nodiscard]] double objective() const { return margins.mean_loss() + penalties; }
 
@@ -112,62 +93,109 @@ struct GreedyPoint {
   std::vector<double> smoothness;
   std::vector<double> weights;
   GreedyScores scores;
+  double largest_weight = std::numeric_limits<double>::infinity();
   double penalties = 0;
 };
 
-void split(const GreedyPoint& point, Fit& fit) {
-  for (std::size_t c = 0; c < point.weights.size(); ++c)
-    (point.margins.is_constant(c) ? fit.intercepts : fit.weights).push_back(point.weights[c]);
+template <class Site>
+Result<void> rank_all(const GreedyPoint& point, Site& site) {
+  for (std::size_t c = 0; c < point.weights.size(); ++c) PARLEY_CHECK(site.rank(c, point.scores));
+  return {};
 }
 
-}  // namespace
+// Looks at every record afresh.
+template <class Site>
+Result<void> refresh(GreedyPoint& point, Site& site) {
+  point.margins.refresh(site.sums());
+  return rank_all(point, site);
+}
 
-Result<Fit> greedy_cd(const Problem& problem, const GreedySettings& settings, const Observer& observer) {
-  PARLEY_CHECK(check(problem, settings));
+// One step of the algorithm, whoever answers for the data.
+template <class Site>
+Result<void> step(GreedyPoint& point, Site& site, double gamma) {
+  PARLEY_TRY(const std::size_t j, site.select(point.scores));     // (3)
+  PARLEY_TRY(const double partial, site.partial(j));
+  const double change = point.step(j, partial, gamma);            // (4)
+  if (point.margins.add(j, change, site.sums()) == Changed::kAll) return rank_all(point, site);
+  for (const std::uint32_t c : site.sums().touched()) PARLEY_CHECK(site.rank(c, point.scores));
+  site.sums().forget_touched();
+  return site.rank(j, point.scores);
+}
+
+// False when the observer asks for an end.
+bool report(const GreedyPoint& point, const Observer& observer, std::int64_t steps, Fit& fit) {
+  ++fit.iterations;
+  fit.history.push_back(point.objective());
+  const double no_certificate = std::numeric_limits<double>::quiet_NaN();
+  if (!observer || observer({fit.iterations, fit.history.back(), no_certificate, static_cast<int>(steps)})) return true;
+  fit.stop = Stop::kInterrupted;
+  return false;
+}
+
+void finish(const Problem& problem, const GreedyPoint& point, Fit& fit) {
+  for (std::size_t c = 0; c < point.weights.size(); ++c)
+    (point.margins.is_constant(c) ? fit.intercepts : fit.weights).push_back(point.weights[c]);
+  fit.objective = glm::evaluate(problem.objective, problem.features, problem.labels, fit.weights, fit.intercepts);
+  if (!fit.history.empty()) fit.history.back() = fit.objective;
+}
+
+Result<Fit> openly(const Problem& problem, const GreedySettings& settings, const Observer& observer) {
+  const int steps = settings.iterations.value_or(1000);
   GreedyPoint point(problem, settings);
-  OpenSite site(problem, point.margins);
-  site.rank_all(point.scores);
+  OpenSite site(problem);
+  PARLEY_CHECK(refresh(point, site));
   const auto distance = [&] {
     double largest = 0;
     for (std::size_t c = 0; c < point.weights.size(); ++c)
-      largest = std::max(largest, point.scores.penalty_at(c).subgradient_distance(point.weights[c], site.partial(c)));
+      largest = std::max(largest, point.scores.penalty_at(c).subgradient_distance(point.weights[c], site.sums().gradient(c)));
     return largest;
   };
   if (!std::isfinite(distance()))
     return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not"));
 
   Fit fit{.certificate = Certificate::kGradientNorm, .stop = Stop::kIterations};
-  while (fit.iterations < settings.iterations) {
-    std::size_t j = site.select();  // (3)
-    if (site.promise(j) <= settings.tolerance) {
-      point.margins.refresh(site.sums());  // what rounding left in the kept sums must not decide
-      site.rank_all(point.scores);
-      j = site.select();
-      if (site.promise(j) <= settings.tolerance) {
+  while (fit.iterations < steps) {
+    if (site.best_promise() <= settings.tolerance) {
+      PARLEY_CHECK(refresh(point, site));  // what rounding left in the kept sums must not decide
+      if (site.best_promise() <= settings.tolerance) {
         fit.stop = Stop::kConverged;
         break;
       }
     }
-    const double change = point.step(j, site.partial(j), settings.step);  // (4)
-    if (point.margins.add(j, change, site.sums()) == Changed::kAll)
-      site.rank_all(point.scores);
-    else
-      site.rank_touched(point.scores);
-    site.rank(j, point.scores);
-    fit.history.push_back(point.objective());
-    ++fit.iterations;
-    if (observer && !observer({fit.iterations, fit.history.back(), std::numeric_limits<double>::quiet_NaN(),
-                               settings.iterations})) {
-      fit.stop = Stop::kInterrupted;
-      break;
-    }
+    PARLEY_CHECK(step(point, site, settings.step));
+    if (!report(point, observer, steps, fit)) break;
   }
-  point.margins.refresh(site.sums());
+  PARLEY_CHECK(refresh(point, site));
   fit.gap = distance();
-  split(point, fit);
-  fit.objective = glm::evaluate(problem.objective, problem.features, problem.labels, fit.weights, fit.intercepts);
-  if (!fit.history.empty()) fit.history.back() = fit.objective;
+  finish(problem, point, fit);
   return fit;
+}
+
+Result<Fit> privately(const Problem& problem, const GreedySettings& settings, const Observer& observer) {
+  GreedyPoint point(problem, settings);
+  const auto records = static_cast<double>(problem.labels.size());
+  const std::int64_t asked =
+      settings.iterations.value_or(greedy_steps(problem.privacy->target, records, point.weights.size()));
+  PARLEY_TRY(GatedSite site, GatedSite::open(problem, point.scores, asked, settings.share));
+  point.largest_weight = site.largest_weight(point.scores);
+  PARLEY_CHECK(refresh(point, site));
+
+  Fit fit{.stop = site.steps() < asked ? Stop::kBudgetEnded : Stop::kIterations};
+  fit.gap = std::numeric_limits<double>::quiet_NaN();
+  while (fit.iterations < site.steps()) {
+    PARLEY_CHECK(step(point, site, settings.step));
+    if (!report(point, observer, site.steps(), fit)) break;
+  }
+  fit.releases = problem.privacy->gate->releases();
+  finish(problem, point, fit);
+  return fit;
+}
+
+}  // namespace
+
+Result<Fit> greedy_cd(const Problem& problem, const GreedySettings& settings, const Observer& observer) {
+  PARLEY_CHECK(check(problem, settings));
+  return problem.privacy == nullptr ? openly(problem, settings, observer) : privately(problem, settings, observer);
 }
 
 }  // namespace parley::algorithms

@@ -11,8 +11,14 @@
 // public bounds |x_ij| <= B_j; c = 1 (squared), 1/4 (logistic, softmax), 2 (squared hinge). Softmax: one coordinate per
 // class and column. A penalised intercept is one more column of ones; a free one is such a column without penalty.
 //
+// Private (Problem::privacy): the argmax becomes the exponential mechanism and g_j is released with noise
+// (greedy_cd_noise.h), both through the gate; nothing else that the iterates depend on is computed from the data. M_j
+// comes from the bounds, T and the noise from public numbers. Proof note: greedy_cd.md.
+//
 // A step costs the nonzeros in the rows of column j and a scan of d/256 numbers (kept_margins.h, largest_score.h).
 #pragma once
+#include <optional>
+
 #include "parley/algorithms/fit.h"
 #include "parley/algorithms/greedy_cd_rules.h"
 #include "parley/algorithms/kept_margins.h"
@@ -23,16 +29,17 @@ namespace parley::algorithms {
 enum class SmoothnessFrom { kData, kBounds };
 
 struct GreedySettings {
-  int iterations = 1000;
+  std::optional<int> iterations;  // 1000; private: from n, d and the target (greedy_cd_noise.h)
   GreedyRule rule = GreedyRule::kStep;
   double step = 1;           // gamma; 1 never raises the objective
-  double tolerance = 1e-12;  // stops when the best score's square / 2, a decrease, is at most this; 0: never
-  SmoothnessFrom smoothness = SmoothnessFrom::kData;
+  double tolerance = 1e-12;  // stops when the best score's square / 2, a decrease, is at most this; not for private runs
+  std::optional<SmoothnessFrom> smoothness;  // kData; private: kBounds, and nothing else
+  std::optional<double> share;               // private: of each step's cost, for the selection
   Upkeep upkeep = Upkeep::kAutomatic;
 };
 
-// Refuses constraints (l1_radius, sparsity) and rule gs with an l1 penalty. Fit::gap is the largest distance of a
-// partial derivative from the subdifferential, 0 exactly at an optimum.
+// Refuses constraints (l1_radius, sparsity), rule gs with an l1 penalty and a private free intercept. Fit::gap is the largest distance of a
+// partial derivative from the subdifferential, 0 exactly at an optimum; private runs have none.
 Result<Fit> greedy_cd(const Problem& problem, const GreedySettings& settings, const Observer& observer);
 
 }  // namespace parley::algorithms

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "parley/glm/penalties.h"
+#include "parley/privacy/sensitivity/exact_sums.h"
 
 namespace parley::algorithms {
 
@@ -65,8 +66,9 @@ inline double greedy_score(GreedyRule rule, const Coordinate& at, const glm::Pen
   return 0;
 }
 
-// The scores of all coordinates at the current weights.
+// The scores of all coordinates at the current weights, in the form that privacy::ExactSums asks of a rule.
 struct GreedyScores {
+  static constexpr std::size_t kSides = 1;
   GreedyRule rule;
   glm::Penalty penalty;
   std::span<const double> weights;     // one per coordinate
@@ -82,6 +84,15 @@ struct GreedyScores {
   [[nodiscard]] double score(std::size_t coordinate, double gradient) const {
     return greedy_score(rule, at(coordinate, gradient), penalty_at(coordinate));
   }
+  [[nodiscard]] double slope(std::size_t coordinate) const {
+    return 1 / std::sqrt(smoothness[coordinate % smoothness.size()]);
+  }
+  [[nodiscard]] double offset(std::size_t coordinate) const {
+    return penalty.l1 + (penalty.l2 + smoothness[coordinate % smoothness.size()]) * std::abs(weights[coordinate]);
+  }
 };
 
 }  // namespace parley::algorithms
+
+template <>
+inline constexpr bool parley::privacy::kProvedSlope<parley::algorithms::GreedyScores> = true;  // greedy_cd.md

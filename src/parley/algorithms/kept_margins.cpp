@@ -29,9 +29,21 @@ KeptMargins::KeptMargins(const Problem& problem, Upkeep upkeep)
 bool KeptMargins::by_rows(std::size_t coordinate) const {
   if (is_constant(coordinate) || upkeep_ == Upkeep::kPass) return false;
   if (upkeep_ == Upkeep::kRows) return true;
-  // With rows of average length, the share of the rows is the share of the matrix.
+  // In nanoseconds, about: a nonzero pushed through its row, a nonzero in a pass, a derivative, a coordinate ranked anew.
+  constexpr double kPushed = 2, kPassed = 1, kDerived = 5, kRanked = 16;
   const auto column = static_cast<Index>(coordinate % width_);
-  return 2.0 * static_cast<double>(problem_.features.column(column).count) <= rows_;
+  const auto nonzeros = static_cast<double>(problem_.features.nonzeros());
+  const auto coordinates = static_cast<double>(classes_ * width_);
+  const double touched = static_cast<double>(classes_) * nonzeros / rows_ *
+                         static_cast<double>(problem_.features.column(column).count);
+  const double by_rows = kPushed * touched + kRanked * std::min(touched, coordinates);
+  return by_rows < kPassed * static_cast<double>(classes_) * nonzeros + kDerived * rows_ + kRanked * coordinates;
+}
+
+void KeptMargins::shrink(double fold, double scale) {
+  scale_ = scale;
+  if (fold == 1) return;
+  for (double& z : products_) z *= fold;
 }
 
 void KeptMargins::move_all(std::size_t coordinate, double change) {

@@ -3,8 +3,7 @@
 //   Z = XV,  m = scale Z (margins),  q_ik = d phi(m_i, y_i) / d m_ik,  s_kj = sum_i x_ij q_ik
 //
 // Adding to V_kj moves the margins of the rows of column j alone: only their q are handed to the sums, which push the
-// differences through those rows. When that would touch more than half of the matrix, all q are handed over and the
-// sums are one pass.
+// differences through those rows. When that would cost more than one pass over the matrix, all q are handed over.
 //
 // `Sums` is PlainSums, or privacy::ExactSums, whose numbers leave through a gate only. Coordinates are k*width + j;
 // width = d, plus one for a constant column of ones (an intercept).
@@ -31,7 +30,13 @@ class KeptMargins {
   // Every q afresh.
   template <class Sums>
   void refresh(Sums& sums);
-  void set_scale(double scale) { scale_ = scale; }  // for the rows that are touched from now on
+  // V <- fold V, then V[coordinate] += added, and scale for the rows that are touched from now on: those of the column,
+  // whose q are handed over, while the others keep the q of when they were touched last.
+  template <class Sums>
+  Changed shrink_and_add(double fold, double scale, std::size_t coordinate, double added, Sums& sums);
+  // The same, and every q afresh.
+  template <class Sums>
+  void shrink_add_and_refresh(double fold, double scale, std::size_t coordinate, double added, Sums& sums);
 
   // Exact after refresh() and followed row by row in between, for a scale that does not change.
   [[nodiscard]] double mean_loss() const { return loss_sum_ / rows_; }
@@ -41,6 +46,7 @@ class KeptMargins {
 
  private:
   [[nodiscard]] bool by_rows(std::size_t coordinate) const;
+  void shrink(double fold, double scale);
   void move_all(std::size_t coordinate, double change);      // Z, with nothing derived from it
   void derive_all();                                         // q of every row
   void move_touched(std::size_t coordinate, double change);  // Z and q of the rows of the column
@@ -81,6 +87,19 @@ Changed KeptMargins::add(std::size_t coordinate, double change, Sums& sums) {
   for (std::size_t r = 0; r < touched_.size(); ++r)
     sums.assign_row(touched_[r], std::span<const double>(derivatives_).subspan(r * classes_, classes_));
   return Changed::kTouched;
+}
+
+template <class Sums>
+Changed KeptMargins::shrink_and_add(double fold, double scale, std::size_t coordinate, double added, Sums& sums) {
+  shrink(fold, scale);
+  return add(coordinate, added, sums);
+}
+
+template <class Sums>
+void KeptMargins::shrink_add_and_refresh(double fold, double scale, std::size_t coordinate, double added, Sums& sums) {
+  shrink(fold, scale);
+  move_all(coordinate, added);
+  refresh(sums);
 }
 
 // Sums that anyone may read: those of a run that is not private.

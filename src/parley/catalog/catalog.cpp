@@ -21,12 +21,15 @@ Trainer configure_exact(Toml& settings) {
 
 Trainer configure_frank_wolfe(Toml& settings) {
   algorithms::FrankWolfeSettings frank_wolfe;
-  settings.integer("iterations", frank_wolfe.iterations, at_least(1));
+  int iterations = 0;
+  if (settings.integer("iterations", iterations, at_least(1))) frank_wolfe.iterations = iterations;
   settings.number("gap_tolerance", frank_wolfe.gap_tolerance, at_least(0));
-  settings.choice<algorithms::FrankWolfeStep>("step", frank_wolfe.step,
-                                              {{"open-loop", algorithms::FrankWolfeStep::kOpenLoop},
-                                               {"short", algorithms::FrankWolfeStep::kShort},
-                                               {"line-search", algorithms::FrankWolfeStep::kLineSearch}});
+  algorithms::FrankWolfeStep step{};
+  if (settings.choice<algorithms::FrankWolfeStep>("step", step,
+                                                  {{"open-loop", algorithms::FrankWolfeStep::kOpenLoop},
+                                                   {"short", algorithms::FrankWolfeStep::kShort},
+                                                   {"line-search", algorithms::FrankWolfeStep::kLineSearch}}))
+    frank_wolfe.step = step;
   return [frank_wolfe](const algorithms::Problem& problem, const algorithms::Observer& observer) {
     return algorithms::frank_wolfe(problem, frank_wolfe, observer);
   };
@@ -34,17 +37,21 @@ Trainer configure_frank_wolfe(Toml& settings) {
 
 Trainer configure_greedy_cd(Toml& settings) {
   algorithms::GreedySettings greedy;
-  settings.integer("iterations", greedy.iterations, at_least(1));
+  int iterations = 0;
+  if (settings.integer("iterations", iterations, at_least(1))) greedy.iterations = iterations;
   settings.number("step", greedy.step, above(0));
+  settings.number("share", greedy.share, between(0, 1));
   settings.number("tolerance", greedy.tolerance, at_least(0));
   settings.choice<algorithms::GreedyRule>("rule", greedy.rule,
                                           {{"gs", algorithms::GreedyRule::kSmooth},
                                            {"gs-s", algorithms::GreedyRule::kSubgradient},
                                            {"gs-r", algorithms::GreedyRule::kStep},
                                            {"gs-q", algorithms::GreedyRule::kDecrease}});
-  settings.choice<algorithms::SmoothnessFrom>(
-      "smoothness", greedy.smoothness,
-      {{"data", algorithms::SmoothnessFrom::kData}, {"bounds", algorithms::SmoothnessFrom::kBounds}});
+  algorithms::SmoothnessFrom smoothness{};
+  if (settings.choice<algorithms::SmoothnessFrom>(
+          "smoothness", smoothness,
+          {{"data", algorithms::SmoothnessFrom::kData}, {"bounds", algorithms::SmoothnessFrom::kBounds}}))
+    greedy.smoothness = smoothness;
   return [greedy](const algorithms::Problem& problem, const algorithms::Observer& observer) {
     return algorithms::greedy_cd(problem, greedy, observer);
   };

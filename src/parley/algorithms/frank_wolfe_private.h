@@ -1,0 +1,24 @@
+// Private Frank-Wolfe (Talwar, Thakurta, Zhang 2015, Algorithm 2): the vertex is chosen by the exponential mechanism over
+// the 2D signed vertices +-r e_c, whose scores are the descents -+(g_c + l2 W_c); nothing else touches the data.
+//
+//   W_0 = 0;  for t = 0, ..., T - 1:  s ~ exp(score / noise);  W_{t+1} = (1 - gamma_t) W_t + gamma_t s,  gamma_t = 2 / (t+2)
+//
+// g_c is the mean over records of clipped derivatives times features, so one record moves a score by at most 2 R B_c / n
+// (privacy/sensitivity/exact_sums.h); the radius multiplies scores and sensitivity alike and is left out of both.
+//
+// Lazy. A step shrinks every margin and moves those of one column's rows. W = scale V, so margins are scale * XV; only
+// the rows of the chosen column get new derivatives, the others keep those of an earlier scale, until all are refreshed.
+// The schedule depends on t alone: a refresh is due when the scale 2 / ((t+1)(t+2)) has dropped by kDrop since the last one.
+// A stale derivative is still a function of its own record and of released values, clipped to [-R, R]: the sensitivity
+// stands as it is (frank_wolfe.md). Plain: every derivative at every step.
+#pragma once
+#include "parley/algorithms/frank_wolfe.h"
+
+namespace parley::algorithms {
+
+Result<Fit> frank_wolfe_private(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer);
+
+// Whether all derivatives are computed afresh in step t (the first is 0) of the lazy mode, `last` being the last such step.
+bool refresh_due(int t, int last);
+
+}  // namespace parley::algorithms

@@ -1,0 +1,59 @@
+#include "parley/algorithms/greedy_cd_sites.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "parley/algorithms/private_steps.h"
+
+namespace parley::algorithms {
+
+using namespace privacy;
+
+Result<GatedSite> GatedSite::open(const Problem& problem, const GreedyScores& scores, std::int64_t steps,
+                                  std::optional<double> share) {
+  const PrivateTerms& terms = *problem.privacy;
+  PARLEY_TRY(ExactSums sums, exact_sums_of(problem));
+  GatedSite site(*terms.gate, std::move(sums));
+  PARLEY_TRY(site.noise_, greedy_noise(terms, {.steps = steps,
+                                               .coordinates = site.sums_.coordinates(),
+                                               .value_sensitivity = site.sums_.value_sensitivity(),
+                                               .share = share}));
+  PARLEY_TRY(site.steps_, terms.gate->reserve({.step = site.noise_.step, .steps = steps}, terms.target.delta));
+  if (!site.noise_.noisy_max) {
+    PARLEY_TRY(const Epsilon epsilon, Epsilon::make(site.noise_.selection_epsilon));
+    PARLEY_TRY(site.board_, ScoreBoard::open(*terms.gate, {epsilon, site.sums_.score_sensitivity(scores)},
+                                             site.sums_.coordinates()));
+  }
+  return site;
+}
+
+Result<std::size_t> GatedSite::select(const GreedyScores& scores) {
+  if (board_) {
+    PARLEY_TRY(const Released<std::size_t> chosen, board_->select());
+    return chosen.value();
+  }
+  PARLEY_TRY(const Epsilon epsilon, Epsilon::make(noise_.selection_epsilon));
+  PARLEY_TRY(const Released<std::size_t> chosen, gate_->noisy_max(sums_.scores(scores), epsilon));
+  return chosen.value();
+}
+
+Result<double> GatedSite::partial(std::size_t coordinate) {
+  if (noise_.laplace) {
+    PARLEY_TRY(const Released<double> told, gate_->laplace(sums_.value<L1>(coordinate), {noise_.value_noise}));
+    return told.value() * sums_.contribution(coordinate);
+  }
+  PARLEY_TRY(const Released<double> told, gate_->gaussian(sums_.value<L2>(coordinate), {noise_.value_noise}));
+  return told.value() * sums_.contribution(coordinate);
+}
+
+double GatedSite::largest_weight(const GreedyScores& scores) const {
+  double limit = std::numeric_limits<double>::infinity();
+  for (std::size_t c = 0; c < scores.smoothness.size(); ++c) {
+    const double room = 0.5 * kLargestOffset * sums_.contribution(c) - scores.penalty.l1;
+    limit = std::min(limit, room / (scores.penalty.l2 + scores.smoothness[c]));
+  }
+  return std::max(limit, 0.0);
+}
+
+}  // namespace parley::algorithms

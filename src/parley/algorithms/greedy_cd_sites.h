@@ -1,0 +1,67 @@
+// Who looks at the data on behalf of greedy coordinate descent: ranks coordinates by their scores, selects one, and
+// tells its partial derivative. OpenSite answers as it is; GatedSite through the gate, with noise.
+#pragma once
+#include <cstddef>
+#include <optional>
+
+#include "parley/algorithms/greedy_cd_noise.h"
+#include "parley/algorithms/greedy_cd_rules.h"
+#include "parley/algorithms/kept_margins.h"
+#include "parley/algorithms/largest_score.h"
+#include "parley/core/result.h"
+#include "parley/privacy/score_board.h"
+
+namespace parley::algorithms {
+
+class OpenSite {
+ public:
+  explicit OpenSite(const Problem& problem) : sums_(problem), largest_(sums_.coordinates()) {}
+
+  PlainSums& sums() { return sums_; }
+  Result<void> rank(std::size_t coordinate, const GreedyScores& scores) {
+    largest_.update(coordinate, scores.score(coordinate, sums_.gradient(coordinate)));
+    return {};
+  }
+  Result<std::size_t> select(const GreedyScores&) { return largest_.select(); }
+  [[nodiscard]] Result<double> partial(std::size_t coordinate) const { return sums_.gradient(coordinate); }
+
+  // How much the best step promises to take off the objective.
+  [[nodiscard]] double best_promise() {
+    const double score = largest_[largest_.select()];
+    return 0.5 * score * score;
+  }
+
+ private:
+  PlainSums sums_;
+  LargestScore largest_;
+};
+
+class GatedSite {
+ public:
+  // Calibrates and charges the whole run: at most `steps` steps, as many as the budget holds.
+  static Result<GatedSite> open(const Problem& problem, const GreedyScores& scores, std::int64_t steps,
+                                std::optional<double> share);
+
+  privacy::ExactSums& sums() { return sums_; }
+  Result<void> rank(std::size_t coordinate, const GreedyScores& scores) {
+    if (noise_.noisy_max) return {};  // which looks at all scores every time
+    return board_->set(coordinate, sums_.score(scores, coordinate));
+  }
+  Result<std::size_t> select(const GreedyScores& scores);
+  Result<double> partial(std::size_t coordinate);
+
+  [[nodiscard]] std::int64_t steps() const { return steps_; }  // that were paid for
+  // Weights are held to this size, so that rounding stays inside the room that the sensitivities have for it.
+  [[nodiscard]] double largest_weight(const GreedyScores& scores) const;
+
+ private:
+  GatedSite(privacy::Gate& gate, privacy::ExactSums sums) : gate_(&gate), sums_(std::move(sums)) {}
+
+  privacy::Gate* gate_;
+  privacy::ExactSums sums_;
+  GreedyNoise noise_;
+  std::optional<privacy::ScoreBoard> board_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace parley::algorithms

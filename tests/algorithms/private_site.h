@@ -1,0 +1,69 @@
+// A site with a fresh ledger and generous limits, for tests of private trainers.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/algorithms/private_terms.h"
+#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/randomness/generator.h"
+
+namespace parley::algorithms {
+
+class PrivateSite {
+ public:
+  struct Limits {
+    double epsilon = 1;         // of the run
+    double delta = 1e-6;
+    double budget = 0;          // of the site; 0: that of the run
+    double derivative_bound = 1;
+    double label_bound = 1;
+    std::uint64_t seed = 1;
+    Calibration calibration = Calibration::kProved;
+  };
+
+  PrivateSite(const linalg::Matrix& features, const Limits& limits, std::optional<privacy::Transcript> transcript = {})
+      : features_(*privacy::GridFeatures::make(features, std::vector<double>(static_cast<std::size_t>(features.cols()), 1.0))),
+        bits_(limits.seed) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "parley-site-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    ledger_.emplace(std::move(*privacy::Ledger::open(folder_)));
+    const privacy::Purse purse{"records", privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne};
+    const auto budget = *privacy::Epsilon::make(limits.budget > 0 ? limits.budget : limits.epsilon);
+    const auto delta = *privacy::Delta::make(limits.delta);
+    (void)ledger_->set_budget(purse, {budget, delta, privacy::Composition::kPlans});
+    gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
+                             : std::move(*privacy::Gate::open(*ledger_, purse, "run", bits_)));
+    gate_->keep_transcript();
+    terms_.emplace(PrivateTerms{.target = {*privacy::Epsilon::make(limits.epsilon), delta},
+                                .calibration = limits.calibration,
+                                .derivative_bound = limits.derivative_bound,
+                                .label_bound = limits.label_bound,
+                                .features = &features_,
+                                .gate = &*gate_});
+  }
+  ~PrivateSite() {
+    gate_.reset();
+    ledger_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  PrivateSite(const PrivateSite&) = delete;
+  PrivateSite& operator=(const PrivateSite&) = delete;
+
+  Problem problem(std::span<const double> labels, const glm::Objective& objective) const {
+    return {features_.matrix(), labels, objective, &*terms_};
+  }
+  const privacy::Gate& gate() const { return *gate_; }
+
+ private:
+  privacy::GridFeatures features_;
+  privacy::SeededGenerator bits_;
+  std::filesystem::path folder_;
+  std::optional<privacy::Ledger> ledger_;
+  std::optional<privacy::Gate> gate_;
+  std::optional<PrivateTerms> terms_;
+};
+
+}  // namespace parley::algorithms
