@@ -23,7 +23,7 @@ build: setup
 demo: build
 	@examples/demo/run
 
-test: test-release test-sanitized test-fuzz
+test: test-release test-sanitized
 	@echo "make test: all green"
 
 test-release: build
@@ -31,13 +31,13 @@ test-release: build
 
 test-sanitized: setup
 	@cmake --preset dev >/dev/null
-	@cmake --build --preset dev -j $(JOBS) --target unit_tests
-	ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L unit
+	@cmake --build --preset dev -j $(JOBS) --target unit_tests fuzzers
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L 'unit|fuzz'
 
 test-fuzz: setup
-	@cmake --preset fuzz >/dev/null
-	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
-	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-fuzz --output-on-failure -j $(JOBS)
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target fuzzers
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L fuzz
 
 bench: build
 	@scripts/setup bench
@@ -48,4 +48,4 @@ lint:
 	@scripts/lint
 
 clean:
-	rm -rf build build-dev build-tsan build-fuzz demo-out
+	rm -rf build build-dev build-tsan demo-out

@@ -22,9 +22,10 @@ function(parley_tests layer)
     target_link_libraries(test_${layer} PRIVATE parley_${other})
   endforeach()
   # The code under test is optimised; the test's own code is compiled quickly instead.
-  target_compile_options(test_${layer} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(test_${layer} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
   target_compile_definitions(test_${layer} PRIVATE PARLEY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_dependencies(unit_tests test_${layer})
   add_test(NAME ${layer} COMMAND test_${layer})
-  set_tests_properties(${layer} PROPERTIES LABELS unit)
+  set_tests_properties(${layer} PROPERTIES LABELS unit
+    ENVIRONMENT LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/leaks_not_ours.txt:print_suppressions=0)
 endfunction()

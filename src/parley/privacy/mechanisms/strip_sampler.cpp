@@ -46,7 +46,7 @@ StripWeights strip_weights(const StripLaw& law, const Fraction& width, bool half
   Enclosure ratio = law.ratio(0, width, bits);
   const Enclosure bend = law.bend(width, bits);
   assert(ratio.high < one);
-  while (weight.high >> 32 != 0) {
+  while ((weight.high >> 32) != 0) {
     out.weights.push_back(weight);
     out.ratios_low.push_back(ratio.low);
     out.total.low += weight.low;
