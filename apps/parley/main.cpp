@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   parley::app::add_train(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
+  parley::app::add_keys(app, exit);
   parley::app::add_account(app, exit);
   parley::app::add_calibrate(app, exit);
   parley::app::add_ledger(app, exit);

@@ -254,8 +254,24 @@ TEST(Exchange, AKilledCoordinatorGoesOnFromItsCheckpointToTheSameBits) {
   EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
   EXPECT_EQ(exchange->meter().communication().rounds, 6)
       << "what was sent before the kills is in the account";
-  exchange->close();
+  ASSERT_TRUE(exchange->close());
   EXPECT_FALSE(std::filesystem::exists(kept.checkpoint));
+}
+
+TEST(Exchange, APartyThatIsAwayAtTheEndHearsOfItWhenItReturns) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms());
+  exchange->open();
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end);
+  channel.silent = {1};
+  channel.at_deadline = [&] {
+    channel.silent.clear();
+    channel.join(1);
+  };
+  ASSERT_TRUE(exchange->close());
+  EXPECT_EQ(channel.deadlines, 1);
+  EXPECT_EQ(channel.sent.back().second.kind, Kind::kClose);
 }
 
 TEST(Exchange, ACheckpointOfAnotherJobIsRefused) {

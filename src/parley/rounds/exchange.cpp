@@ -161,15 +161,25 @@ Result<void> Exchange::keep(const std::function<wire::Bytes()>& encoded_iterate)
   return save(kept_, terms_.checkpoint);
 }
 
-void Exchange::close() {
-  std::vector<int> there;
+Result<void> Exchange::close() {
+  closing_ =
+      transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round}));
   for (int party = 0; party < parties(); ++party)
-    if (seats_[static_cast<std::size_t>(party)].state == State::kReady) there.push_back(party);
-  channel_->send(
-      there,
-      transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round})));
+    if (seats_[static_cast<std::size_t>(party)].state == State::kReady) send(party, closing_);
+  const auto all_closed = [&] {
+    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed; });
+  };
+  const auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
+                            ? Clock::now() + *terms_.rules.deadline
+                            : Clock::time_point::max();
+  while (!all_closed() && !stop_asked()) {
+    const auto arrival = channel_->receive(deadline);
+    if (!arrival) break;
+    PARLEY_CHECK(take(*arrival));
+  }
   std::error_code ignored;
   if (!terms_.checkpoint.empty()) std::filesystem::remove(terms_.checkpoint, ignored);
+  return {};
 }
 
 void Exchange::send(int party, const SharedFrame& frame) {
@@ -185,6 +195,21 @@ void Exchange::refuse(int party, const wire::Header& about, Refusal refusal) {
   send(party, transport::shared(wire::make_frame(
                   {Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
   channel_->drop(party);
+}
+
+// What a party that has just become ready has to do.
+void Exchange::take_place(int party) {
+  if (closing_ != nullptr) return send(party, closing_);
+  if (!tasks_.empty() && collected_.replies[static_cast<std::size_t>(party)] == nullptr) send_task(party);
+}
+
+// When the run is over, a party has closed it, or has no part in it any more; either is an end. Whether it
+// was one.
+bool Exchange::take_while_closing(int party, const wire::Header& header) {
+  if (header.kind != Kind::kClose && header.kind != Kind::kRefuse && header.kind != Kind::kFault)
+    return false;
+  seats_[static_cast<std::size_t>(party)].closed = true;
+  return true;
 }
 
 Result<void> Exchange::take(const Arrival& arrival) {
@@ -215,6 +240,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     return {};
   }
   const wire::Header& header = frame->header;
+  if (closing_ != nullptr && take_while_closing(party, header)) return {};
   if (header.kind == Kind::kRefuse) {
     // A party that cannot read us, or that answered what we do not remember asking, cannot be part of this
     // run.
@@ -231,7 +257,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     // The introduction that the run began with stands.
     if (kept_.round == 0) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame->payload);
     seat.introduced = true;
-    if (!tasks_.empty() && collected_.replies[static_cast<std::size_t>(party)] == nullptr) send_task(party);
+    take_place(party);
     return {};
   }
   if (header.kind != Kind::kReply || seat.state != State::kReady || header.round > kept_.round + 1 ||

@@ -69,8 +69,9 @@ class Exchange {
   Result<Collected> ask(std::vector<transport::SharedFrame> tasks);
   // The round is done and this is what came of it; on disk when it returns.
   Result<void> keep(const std::function<wire::Bytes()>& encoded_iterate);
-  // Tells the parties that the run is over; its checkpoint goes.
-  void close();
+  // The run is over and its result is safe: tells the parties and waits until each has said so back, as long
+  // as the rules wait for an answer. Then the checkpoint goes.
+  Result<void> close();
 
   [[nodiscard]] const Meter& meter() const { return meter_; }
   [[nodiscard]] double wait_seconds() const { return wait_seconds_; }
@@ -81,14 +82,17 @@ class Exchange {
     State state = State::kAway;
     bool introduced = false;
     bool gave_up = false;  // faulted in this round; counts as missing
+    bool closed = false;
   };
   Exchange(transport::Channel& channel, Terms terms);
 
   Result<void> take(const transport::Arrival& arrival);
   Result<void> take_frame(int party, const transport::SharedFrame& bytes);
   Result<void> take_fault(int party, const wire::Header& header);
+  bool take_while_closing(int party, const wire::Header& header);
   void send(int party, const transport::SharedFrame& frame);
   void send_task(int party);
+  void take_place(int party);
   void refuse(int party, const wire::Header& about, wire::Refusal why);
   [[nodiscard]] bool enough(bool late) const;
   [[nodiscard]] std::string missing() const;
@@ -104,6 +108,7 @@ class Exchange {
   transport::SharedFrame opening_;
   std::vector<transport::SharedFrame> tasks_;  // of the round that runs; empty between rounds
   Collected collected_;
+  transport::SharedFrame closing_;  // null until the run is over
   double wait_seconds_ = 0;
 };
 

@@ -80,8 +80,7 @@ std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes) {
     case Kind::kTask:
       return task(*frame);
     case Kind::kClose:
-      close(*frame);
-      return std::nullopt;
+      return transport::shared(close(*frame));
     case Kind::kRefuse:
       // Answering a refusal with a refusal would never end.
       tell(SiteEvent::What::kRefused, frame->header, 0,
@@ -151,12 +150,17 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
   return answer;
 }
 
-void Handler::close(const wire::Frame& frame) {
-  if (run_ != frame.header.run) return;
-  kept_ = {kept_.round, 0, nullptr, true};
-  admission_ = {};
-  const auto done = keep();
-  tell(SiteEvent::What::kClosed, frame.header, 0, done ? "" : done.error().message);
+Bytes Handler::close(const wire::Frame& frame) {
+  const wire::Header& header = frame.header;
+  if (run_ != header.run) return refuse(header, Refusal::kWrongRun);
+  if (!kept_.over) {
+    if (admission_.party != nullptr && admission_.at_close) admission_.at_close(*admission_.party);
+    kept_ = {kept_.round, 0, nullptr, true};
+    admission_ = {};
+    const auto done = keep();
+    tell(SiteEvent::What::kClosed, header, 0, done ? "" : done.error().message);
+  }
+  return wire::make_frame({.kind = Kind::kClose, .run = header.run, .round = header.round});
 }
 
 }  // namespace parley::rounds

@@ -4,7 +4,7 @@
 //   task   of a later round: answered, and the answer kept before it leaves
 //          of the round answered last, the same task: the kept bytes again; another task: refused
 //          of an earlier round: refused
-//   close  the run is over, and stays over
+//   close  the run is over, and stays over; said back, so that the coordinator need not wonder
 //
 // Kept are the round, the reply and the party's memory, in one file that is replaced whole. Hence, whenever
 // the process is killed: an answer that was not kept has never left, so computing it again reveals nothing
@@ -34,6 +34,7 @@ struct Opening {
 struct Admission {
   std::unique_ptr<Responder> party;
   wire::Bytes introduction;  // what the coordinator may know before the first round: public facts only
+  std::function<void(const Responder&)> at_close;  // the run is over: keep what stays here
 };
 
 // The site's own decision. An error is its own record; the coordinator learns a code.
@@ -69,7 +70,7 @@ class Handler {
   wire::Bytes open(const wire::Frame& frame);
   Result<bool> bring_back(const wire::RunId& run, Kept& kept, wire::Bytes& memory) const;
   transport::SharedFrame task(const wire::Frame& frame);
-  void close(const wire::Frame& frame);
+  wire::Bytes close(const wire::Frame& frame);
   wire::Bytes refuse(const wire::Header& about, wire::Refusal why);
   wire::Bytes not_admitted(const wire::Header& about, const Error& why);
   [[nodiscard]] std::string file_of(const wire::RunId& run) const;

@@ -22,12 +22,12 @@ struct Network {
 // What a run has sent so far. Passes through checkpoints, so a resumed run reports the whole of it.
 struct Communication {
   std::int64_t rounds = 0;
-  Traffic opening;                 // the job to the parties, their introductions back
+  Traffic around;                  // the rounds: the job to the parties, their introductions back, the end
   std::vector<Traffic> per_party;  // of the rounds
   std::int64_t longest_up = 0;     // sum over rounds of the largest upward total of a party
   std::int64_t longest_down = 0;
   static void fields(auto& self, auto&& visit) {
-    visit(self.rounds, self.opening, self.per_party, self.longest_up, self.longest_down);
+    visit(self.rounds, self.around, self.per_party, self.longest_up, self.longest_down);
   }
   [[nodiscard]] Traffic total() const;
 };

@@ -93,6 +93,13 @@ Bytes make_frame(const Header& header, std::string_view payload) {
   return frame;
 }
 
+std::size_t promised_size(std::string_view beginning) {
+  if (beginning.size() < kHeaderBytes) return 0;
+  std::uint64_t payload = 0;
+  std::memcpy(&payload, beginning.data() + offsetof(Layout, payload), sizeof payload);
+  return payload > kDefaultLimit ? 0 : kHeaderBytes + payload;
+}
+
 std::int64_t digest(std::string_view bytes) {
   return static_cast<std::int64_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }

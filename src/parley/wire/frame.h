@@ -94,6 +94,10 @@ Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing) {
   return make_frame(header);
 }
 
+// The size that the beginning of a frame promises, for making room; 0 when it is not to be seen yet. Not to
+// be believed.
+std::size_t promised_size(std::string_view beginning);
+
 // Tells different contents apart; not against someone who forges them.
 std::int64_t digest(std::string_view bytes);
 

@@ -1,0 +1,151 @@
+#include "parley/secure/certificates.h"
+
+#include <fmt/format.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace parley::secure {
+
+namespace {
+
+template <auto free>
+struct Free {
+  template <class T>
+  void operator()(T* value) const {
+    free(value);
+  }
+};
+using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Free<X509_free>>;
+using Memory = std::unique_ptr<BIO, Free<BIO_free_all>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
+
+Error broken(const char* what) {
+  char why[256] = "";
+  ERR_error_string_n(ERR_get_error(), why, sizeof why);
+  return failed(fmt::format("{}: {}", what, why));
+}
+
+Memory text_of(const std::string& pem) {
+  return Memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+template <class Write>
+Result<std::string> to_pem(const Write& write) {
+  const Memory memory(BIO_new(BIO_s_mem()));
+  if (memory == nullptr || write(memory.get()) != 1)
+    return fail(broken("a certificate could not be written"));
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(memory.get(), &data);
+  return std::string(data, static_cast<std::size_t>(size));
+}
+
+Result<void> add_extension(X509& certificate, X509& issuer, int kind, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, &issuer, &certificate, nullptr, nullptr, 0);
+  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+  if (extension == nullptr || X509_add_ext(&certificate, extension.get(), -1) != 1)
+    return fail(broken("a certificate could not be made"));
+  return {};
+}
+
+// 128 random bits, positive.
+bool give_serial(X509& certificate) {
+  unsigned char bytes[16];
+  if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
+  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
+  const std::unique_ptr<BIGNUM, Free<BN_free>> number(BN_bin2bn(bytes, sizeof bytes, nullptr));
+  return number != nullptr &&
+         BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr;
+}
+
+bool set_name(X509& certificate, const std::string& name) {
+  return X509_NAME_add_entry_by_txt(X509_get_subject_name(&certificate), "CN", MBSTRING_UTF8,
+                                    reinterpret_cast<const unsigned char*>(name.data()),
+                                    static_cast<int>(name.size()), -1, 0) == 1;
+}
+
+// A certificate for `name` and a fresh key, not yet signed.
+Result<Certificate> unsigned_certificate(const std::string& name, EVP_PKEY& key, Validity validity) {
+  Certificate certificate(X509_new());
+  constexpr long kVersion3 = 2;
+  constexpr long kAnHourAgo = -3600;  // clocks of sites differ
+  if (certificate == nullptr || X509_set_version(certificate.get(), kVersion3) != 1 ||
+      !give_serial(*certificate) || !set_name(*certificate, name) ||
+      X509_gmtime_adj(X509_getm_notBefore(certificate.get()), kAnHourAgo) == nullptr ||
+      X509_time_adj_ex(X509_getm_notAfter(certificate.get()), validity.days, 0, nullptr) == nullptr ||
+      X509_set_pubkey(certificate.get(), &key) != 1)
+    return fail(broken("a certificate could not be made"));
+  return certificate;
+}
+
+Result<KeyPair> signed_pair(X509& certificate, EVP_PKEY& own, EVP_PKEY& signer) {
+  if (X509_sign(&certificate, &signer, EVP_sha256()) == 0)
+    return fail(broken("a certificate could not be signed"));
+  KeyPair pair;
+  PARLEY_TRY(pair.certificate, to_pem([&](BIO* out) { return PEM_write_bio_X509(out, &certificate); }));
+  PARLEY_TRY(pair.key, to_pem([&](BIO* out) {
+               return PEM_write_bio_PrivateKey(out, &own, nullptr, nullptr, 0, nullptr, nullptr);
+             }));
+  return pair;
+}
+
+Result<void> check_name(const std::string& name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (name.empty() || name.size() > 64 || name.front() == '.' ||
+      !std::all_of(name.begin(), name.end(), allowed))
+    return fail(bad_input({.field = "name"},
+                          "must be 1 to 64 letters, digits, '-', '_' or '.', not beginning with '.'", name));
+  return {};
+}
+
+}  // namespace
+
+Result<KeyPair> make_authority(const std::string& federation, Validity validity) {
+  PARLEY_CHECK(check_name(federation));
+  const Key key(EVP_EC_gen("P-256"));
+  if (key == nullptr) return fail(broken("a key could not be made"));
+  PARLEY_TRY(const Certificate certificate, unsigned_certificate(federation, *key, validity));
+  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) != 1)
+    return fail(broken("a certificate could not be made"));
+  PARLEY_CHECK(
+      add_extension(*certificate, *certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
+  PARLEY_CHECK(add_extension(*certificate, *certificate, NID_key_usage, "critical,keyCertSign,cRLSign"));
+  PARLEY_CHECK(add_extension(*certificate, *certificate, NID_subject_key_identifier, "hash"));
+  return signed_pair(*certificate, *key, *key);
+}
+
+Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validity validity) {
+  PARLEY_CHECK(check_name(name));
+  const Certificate issuer(
+      PEM_read_bio_X509(text_of(authority.certificate).get(), nullptr, nullptr, nullptr));
+  const Key signer(PEM_read_bio_PrivateKey(text_of(authority.key).get(), nullptr, nullptr, nullptr));
+  if (issuer == nullptr || signer == nullptr || X509_check_private_key(issuer.get(), signer.get()) != 1)
+    return fail(
+        bad_input({.field = "authority"}, "certificate and key do not belong together, or are not PEM"));
+  const Key key(EVP_EC_gen("P-256"));
+  if (key == nullptr) return fail(broken("a key could not be made"));
+  PARLEY_TRY(const Certificate certificate, unsigned_certificate(name, *key, validity));
+  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) != 1)
+    return fail(broken("a certificate could not be made"));
+  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_basic_constraints, "critical,CA:FALSE"));
+  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_key_usage, "critical,digitalSignature"));
+  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_ext_key_usage,
+                             name == "coordinator" ? "serverAuth" : "clientAuth"));
+  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_subject_alt_name, "DNS:" + name));
+  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_authority_key_identifier, "keyid"));
+  return signed_pair(*certificate, *key, *signer);
+}
+
+}  // namespace parley::secure

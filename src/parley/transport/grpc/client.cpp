@@ -1,0 +1,195 @@
+#include "parley/transport/grpc/client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/credentials.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "parley/core/text.h"
+#include "parley/transport/grpc/chunks.h"
+#include "parley/transport/grpc/keepalive.h"
+
+namespace parley::transport {
+
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{50};
+constexpr std::chrono::milliseconds kLongestPause{5000};
+
+// One stream, from dialling to its end. gRPC's threads read and write; the party's own thread takes frames
+// and answers.
+class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  Conversation(const std::shared_ptr<grpc::Channel>& channel, std::size_t limit)
+      : stub_(channel), assembly_(limit) {
+    stub_.PrepareBidiStreamingCall(&context_, kMethod, grpc::StubOptions(), this);
+    AddHold();  // writes start outside gRPC's own reactions
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  // The next frame; nothing when the stream has ended.
+  std::optional<wire::Bytes> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !frames_.empty() || reading_ended_; });
+    if (frames_.empty()) return std::nullopt;
+    wire::Bytes frame = std::move(frames_.front());
+    frames_.pop_front();
+    return frame;
+  }
+  void send(const SharedFrame& frame) {
+    const std::lock_guard lock(mutex_);
+    outbox_.push(frame);
+    write();
+  }
+  void cancel() { context_.TryCancel(); }
+
+  // Ends the stream and tells why it ended.
+  grpc::Status end() {
+    cancel();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !writing_; });
+    RemoveHold();
+    changed_.wait(lock, [&] { return done_; });
+    return status_;
+  }
+
+  void OnReadDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    if (!ok || assembly_.add(incoming_)) {
+      reading_ended_ = true;
+      if (ok) context_.TryCancel();
+    } else {
+      if (assembly_.complete()) frames_.push_back(assembly_.take());
+      StartRead(&incoming_);
+    }
+    changed_.notify_all();
+  }
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (ok) write();
+    changed_.notify_all();
+  }
+  void OnDone(const grpc::Status& status) override {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    done_ = true;
+    reading_ended_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void write() {
+    if (writing_ || reading_ended_ || outbox_.empty()) return;
+    outgoing_ = outbox_.next();
+    writing_ = true;
+    StartWrite(&outgoing_);
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<wire::Bytes> frames_;
+  Assembly assembly_;
+  Outbox outbox_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
+  grpc::Status status_;
+  bool writing_ = false;
+  bool reading_ended_ = false;
+  bool done_ = false;
+};
+
+}  // namespace
+
+struct GrpcClient::Core {
+  Dialing dialing;
+  std::shared_ptr<grpc::Channel> channel;
+  std::mutex mutex;
+  std::condition_variable changed;
+  Conversation* conversation = nullptr;
+  bool stopped = false;
+
+  [[nodiscard]] bool over() const { return stopped || (dialing.finished && dialing.finished()); }
+  void notice(const std::string& what) const {
+    if (dialing.notice) dialing.notice(what);
+  }
+
+  // Answers until the stream ends; whether anything came over it.
+  bool converse(const Respond& respond, grpc::Status& status) {
+    Conversation stream(channel, dialing.limit);
+    {
+      const std::lock_guard lock(mutex);
+      conversation = &stream;
+      if (stopped) stream.cancel();
+    }
+    bool heard = false;
+    while (const auto frame = stream.next()) {
+      if (!heard) notice("connected to " + dialing.address);
+      heard = true;
+      if (const auto answer = respond(*frame)) stream.send(*answer);
+      if (dialing.finished && dialing.finished()) break;
+    }
+    {
+      const std::lock_guard lock(mutex);
+      conversation = nullptr;
+    }
+    status = stream.end();
+    return heard;
+  }
+};
+
+GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
+  keep_quiet();
+  core_->dialing = std::move(dialing);
+  const Credentials& given = core_->dialing.credentials;
+  grpc::ChannelArguments arguments;
+  arguments.SetSslTargetNameOverride(kCoordinator);
+  arguments.SetMaxReceiveMessageSize(kLargestMessage);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, static_cast<int>(kFirstPause.count()));
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kFirstPause.count()));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(kLongestPause.count()));
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  for (const auto& [name, value] : keepalive()) arguments.SetInt(name, value);
+  core_->channel = grpc::CreateCustomChannel(
+      core_->dialing.address, grpc::SslCredentials({given.authority, given.key, given.certificate}),
+      arguments);
+}
+
+GrpcClient::~GrpcClient() = default;
+
+Result<void> GrpcClient::serve(const Respond& respond) {
+  auto pause = kFirstPause;
+  std::string said;
+  while (true) {
+    grpc::Status status;
+    const bool heard = core_->converse(respond, status);
+    std::unique_lock lock(core_->mutex);
+    if (core_->over()) return {};
+    if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
+      return fail(failed("the coordinator turns this party away: its certificate names no party of the job"));
+    if (heard) pause = kFirstPause;
+    const std::string why =
+        heard ? "the connection to " + core_->dialing.address + " was lost; dialling again"
+              : "cannot reach " + core_->dialing.address + " yet: " + printable(status.error_message(), 160);
+    if (why != std::exchange(said, heard ? std::string{} : why)) core_->notice(why);
+    core_->changed.wait_for(lock, pause, [&] { return core_->stopped; });
+    if (core_->stopped) return {};
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+void GrpcClient::stop() {
+  const std::lock_guard lock(core_->mutex);
+  core_->stopped = true;
+  if (core_->conversation != nullptr) core_->conversation->cancel();
+  core_->changed.notify_all();
+}
+
+}  // namespace parley::transport

@@ -1,0 +1,42 @@
+// A party's end over gRPC: it dials out to the coordinator, so a site opens no port. One stream, kept as long
+// as it lasts and dialled again, ever more patiently, when it breaks.
+//
+// The coordinator must show a certificate of the federation's authority for the name "coordinator", wherever
+// it listens.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "parley/core/result.h"
+#include "parley/transport/channel.h"
+#include "parley/transport/grpc/server.h"
+
+namespace parley::transport {
+
+inline constexpr const char* kCoordinator = "coordinator";
+
+struct Dialing {
+  std::string address;
+  Credentials credentials;
+  std::size_t limit = std::size_t{1} << 30;
+  std::function<bool()> finished;                       // looked at after each frame
+  std::function<void(const std::string& what)> notice;  // connected, lost: for people
+};
+
+class GrpcClient {
+ public:
+  explicit GrpcClient(Dialing dialing);
+  ~GrpcClient();
+
+  // Answers frames until finished() or stop(). An error only when the coordinator turns this party away.
+  Result<void> serve(const Respond& respond);
+  void stop();  // from any thread
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace parley::transport

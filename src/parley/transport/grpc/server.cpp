@@ -1,0 +1,265 @@
+#include "parley/transport/grpc/server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "parley/transport/grpc/chunks.h"
+#include "parley/transport/grpc/keepalive.h"
+
+namespace parley::transport {
+
+namespace {
+
+constexpr std::size_t kUnread = 4;   // frames of a party that may wait to be read
+constexpr std::size_t kUnsent = 16;  // frames that may wait for a party that does not read
+constexpr std::chrono::seconds kParting{2};
+
+// Someone who has no place here.
+class TurnedAway final : public grpc::ServerGenericBidiReactor {
+ public:
+  TurnedAway(grpc::StatusCode code, const char* why) { Finish({code, why}); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+// Everything below `mutex` is guarded by it. Reactions of gRPC come from its own threads, never from inside a
+// call that starts an operation, so operations may be started while it is held.
+struct GrpcServer::Core final : grpc::CallbackGenericService {
+  class Stream;
+
+  Listening listening;
+  std::unique_ptr<grpc::Server> server;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Arrival> arrivals;
+  std::vector<Stream*> streams;  // the current one of each party, or null
+  std::size_t alive = 0;         // streams that gRPC still knows
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
+  int party_of(const grpc::GenericCallbackServerContext& context) const;
+  void push(Arrival arrival) {
+    arrivals.push_back(std::move(arrival));
+    changed.notify_one();
+  }
+  // Frames of a connection that ended are not handed out any more.
+  void forget_frames(int party) {
+    std::erase_if(arrivals, [&](const Arrival& arrival) {
+      return arrival.party == party && arrival.what == Arrival::What::kFrame;
+    });
+  }
+  void leave(Stream& stream);
+};
+
+class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
+ public:
+  Stream(Core& core, int party) : core_(core), party_(party), assembly_(core.listening.limit) {}
+
+  void begin() { StartRead(&incoming_); }
+  [[nodiscard]] int party() const { return party_; }
+  [[nodiscard]] bool idle() const { return outbox_.empty() && !writing_; }
+
+  void send(const SharedFrame& frame) {
+    if (closing_) return;
+    outbox_.push(frame);
+    if (outbox_.size() > kUnsent) return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "does not read"});
+    write();
+  }
+  // The frames that wait are written first.
+  void close() {
+    closing_ = true;
+    if (idle()) finish(grpc::Status::OK);
+  }
+  void finish(const grpc::Status& status) {
+    closing_ = true;
+    if (std::exchange(finished_, true)) return;
+    Finish(status);
+  }
+  void was_read() {
+    if (--unread_ < kUnread && std::exchange(paused_, false) && !finished_) StartRead(&incoming_);
+  }
+
+  void OnReadDone(bool ok) override {
+    const std::lock_guard lock(core_.mutex);
+    if (!ok) return core_.leave(*this), finish(grpc::Status::OK);
+    if (finished_) return;
+    if (assembly_.add(incoming_)) {
+      core_.leave(*this);
+      return finish({grpc::StatusCode::INVALID_ARGUMENT, "not a frame"});
+    }
+    if (assembly_.complete()) {
+      wire::Bytes frame = assembly_.take();
+      if (core_.streams[static_cast<std::size_t>(party_)] == this) {
+        ++unread_;
+        core_.push({Arrival::What::kFrame, party_, shared(std::move(frame))});
+      }
+    }
+    if (unread_ < kUnread)
+      StartRead(&incoming_);
+    else
+      paused_ = true;
+  }
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(core_.mutex);
+    writing_ = false;
+    if (!ok) return finish(grpc::Status::OK);
+    write();
+    if (closing_ && idle()) finish(grpc::Status::OK);
+    core_.changed.notify_all();
+  }
+  void OnCancel() override {
+    const std::lock_guard lock(core_.mutex);
+    core_.leave(*this);
+    finish(grpc::Status::CANCELLED);
+  }
+  void OnDone() override {
+    {
+      const std::lock_guard lock(core_.mutex);
+      core_.leave(*this);
+      --core_.alive;
+      core_.changed.notify_all();
+    }
+    delete this;
+  }
+
+ private:
+  void write() {
+    if (writing_ || finished_ || outbox_.empty()) return;
+    outgoing_ = outbox_.next();
+    writing_ = true;
+    StartWrite(&outgoing_);
+  }
+
+  Core& core_;
+  int party_;
+  Assembly assembly_;
+  Outbox outbox_;
+  grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer outgoing_;
+  std::size_t unread_ = 0;
+  bool writing_ = false;
+  bool paused_ = false;
+  bool closing_ = false;
+  bool finished_ = false;
+};
+
+int GrpcServer::Core::party_of(const grpc::GenericCallbackServerContext& context) const {
+  const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  if (names.size() != 1) return -1;
+  const auto found = std::find(listening.parties.begin(), listening.parties.end(),
+                               std::string(names.front().data(), names.front().size()));
+  return found == listening.parties.end() ? -1 : static_cast<int>(found - listening.parties.begin());
+}
+
+grpc::ServerGenericBidiReactor* GrpcServer::Core::CreateReactor(grpc::GenericCallbackServerContext* context) {
+  if (context->method() != kMethod) return new TurnedAway(grpc::StatusCode::UNIMPLEMENTED, "");
+  const int party = party_of(*context);
+  if (party < 0) return new TurnedAway(grpc::StatusCode::PERMISSION_DENIED, "not a party of this job");
+  const std::lock_guard lock(mutex);
+  auto* stream = new Stream(*this, party);
+  ++alive;
+  Stream*& current = streams[static_cast<std::size_t>(party)];
+  if (current != nullptr) current->finish({grpc::StatusCode::ABORTED, "replaced by a newer connection"});
+  forget_frames(party);
+  current = stream;
+  stream->begin();
+  push({Arrival::What::kJoined, party, {}});
+  return stream;
+}
+
+void GrpcServer::Core::leave(Stream& stream) {
+  Stream*& current = streams[static_cast<std::size_t>(stream.party())];
+  if (current != &stream) return;
+  current = nullptr;
+  push({Arrival::What::kLeft, stream.party(), {}});
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(Listening listening) {
+  keep_quiet();
+  auto core = std::make_unique<Core>();
+  core->streams.resize(listening.parties.size(), nullptr);
+  grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  tls.pem_root_certs = listening.credentials.authority;
+  tls.pem_key_cert_pairs.push_back({listening.credentials.key, listening.credentials.certificate});
+  core->listening = std::move(listening);
+  std::unique_ptr<GrpcServer> server(new GrpcServer(std::move(core)));
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(server->core_->listening.address, grpc::SslServerCredentials(tls), &server->port_);
+  builder.RegisterCallbackGenericService(server->core_.get());
+  builder.SetMaxReceiveMessageSize(kLargestMessage);
+  // Two coordinators on one port would share its parties between them.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  for (const auto& [name, value] : keepalive()) builder.AddChannelArgument(name, value);
+  server->core_->server = builder.BuildAndStart();
+  if (server->core_->server == nullptr || server->port_ == 0)
+    return fail(bad_input({.field = "--listen"},
+                          "cannot be listened on with these certificates (is the address taken?)",
+                          server->core_->listening.address));
+  return server;
+}
+
+GrpcServer::~GrpcServer() {
+  if (core_->server == nullptr) return;
+  {
+    std::unique_lock lock(core_->mutex);
+    const auto delivered = [&] {
+      return std::all_of(core_->streams.begin(), core_->streams.end(),
+                         [](const Core::Stream* stream) { return stream == nullptr || stream->idle(); });
+    };
+    core_->changed.wait_for(lock, kParting, delivered);
+    for (Core::Stream* stream : core_->streams)
+      if (stream != nullptr) stream->close();
+  }
+  core_->server->Shutdown(std::chrono::system_clock::now() + kParting);
+  std::unique_lock lock(core_->mutex);
+  core_->changed.wait(lock, [&] { return core_->alive == 0; });
+}
+
+int GrpcServer::parties() const {
+  return static_cast<int>(core_->streams.size());
+}
+
+void GrpcServer::send(std::span<const int> parties, const SharedFrame& frame) {
+  const std::lock_guard lock(core_->mutex);
+  for (const int party : parties)
+    if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(party)]) stream->send(frame);
+}
+
+std::optional<Arrival> GrpcServer::receive(Clock::time_point deadline) {
+  std::unique_lock lock(core_->mutex);
+  const auto something = [&] { return !core_->arrivals.empty(); };
+  if (deadline == Clock::time_point::max())
+    core_->changed.wait(lock, something);
+  else if (!core_->changed.wait_until(lock, deadline, something))
+    return std::nullopt;
+  Arrival arrival = std::move(core_->arrivals.front());
+  core_->arrivals.pop_front();
+  if (arrival.what == Arrival::What::kFrame)
+    if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(arrival.party)]) stream->was_read();
+  return arrival;
+}
+
+void GrpcServer::drop(int party) {
+  const std::lock_guard lock(core_->mutex);
+  Core::Stream* stream = core_->streams[static_cast<std::size_t>(party)];
+  if (stream == nullptr) return;
+  core_->forget_frames(party);
+  core_->leave(*stream);
+  stream->close();
+}
+
+void GrpcServer::wake() {
+  const std::lock_guard lock(core_->mutex);
+  core_->push({Arrival::What::kWoken, -1, {}});
+}
+
+}  // namespace parley::transport

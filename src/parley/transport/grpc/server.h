@@ -1,0 +1,48 @@
+// The coordinator's end over gRPC: parties dial in, one long-lived stream each, mutual TLS always.
+//
+// Who a party is says its certificate (common name), signed by the federation's authority; anyone else is
+// turned away. A party that dials in again replaces its old connection, which may be half open. A party that
+// sends faster than it is read is read no further; one that does not read what is sent to it is disconnected.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/transport/channel.h"
+
+namespace parley::transport {
+
+struct Credentials {  // PEM
+  std::string authority;
+  std::string certificate;
+  std::string key;
+};
+
+struct Listening {
+  std::string address;  // "host:port"; port 0: the system chooses
+  Credentials credentials;
+  std::vector<std::string> parties;
+  std::size_t limit = std::size_t{1} << 30;  // of a frame
+};
+
+class GrpcServer final : public Channel {
+ public:
+  static Result<std::unique_ptr<GrpcServer>> listen(Listening listening);
+  ~GrpcServer() override;  // what was sent is delivered first, as far as it can be soon
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int parties() const override;
+  void send(std::span<const int> parties, const SharedFrame& frame) override;
+  std::optional<Arrival> receive(Clock::time_point deadline) override;
+  void drop(int party) override;
+  void wake() override;
+
+ private:
+  struct Core;
+  explicit GrpcServer(std::unique_ptr<Core> core);
+  std::unique_ptr<Core> core_;
+  int port_ = 0;
+};
+
+}  // namespace parley::transport

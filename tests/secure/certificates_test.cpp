@@ -1,0 +1,71 @@
+#include "parley/secure/certificates.h"
+
+#include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+using namespace parley;
+using namespace parley::secure;
+
+namespace {
+
+X509* parse(const std::string& pem) {
+  BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  X509* certificate = PEM_read_bio_X509(memory, nullptr, nullptr, nullptr);
+  BIO_free(memory);
+  return certificate;
+}
+
+bool accepted(const std::string& authority, const std::string& pem, int purpose) {
+  X509_STORE* store = X509_STORE_new();
+  X509* root = parse(authority);
+  X509* leaf = parse(pem);
+  X509_STORE_add_cert(store, root);
+  X509_STORE_CTX* check = X509_STORE_CTX_new();
+  X509_STORE_CTX_init(check, store, leaf, nullptr);
+  X509_STORE_CTX_set_purpose(check, purpose);
+  const bool good = X509_verify_cert(check) == 1;
+  X509_STORE_CTX_free(check);
+  X509_STORE_free(store);
+  X509_free(root);
+  X509_free(leaf);
+  return good;
+}
+
+}  // namespace
+
+TEST(Certificates, APartyMayDialAndTheCoordinatorMayBeDialled) {
+  const auto authority = make_authority("study", {});
+  ASSERT_TRUE(authority);
+  const auto clinic = issue(*authority, "clinic", {});
+  const auto coordinator = issue(*authority, "coordinator", {});
+  ASSERT_TRUE(clinic && coordinator);
+  EXPECT_TRUE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_CLIENT));
+  EXPECT_FALSE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_SERVER))
+      << "a party cannot pose as the coordinator";
+  EXPECT_TRUE(accepted(authority->certificate, coordinator->certificate, X509_PURPOSE_SSL_SERVER));
+  EXPECT_FALSE(accepted(authority->certificate, coordinator->certificate, X509_PURPOSE_SSL_CLIENT));
+}
+
+TEST(Certificates, AnotherAuthorityIsNotBelieved) {
+  const auto ours = make_authority("study", {});
+  const auto theirs = make_authority("study", {});
+  const auto clinic = issue(*theirs, "clinic", {});
+  EXPECT_FALSE(accepted(ours->certificate, clinic->certificate, X509_PURPOSE_SSL_CLIENT));
+}
+
+TEST(Certificates, APartyCannotIssueOthers) {
+  const auto authority = make_authority("study", {});
+  const auto clinic = issue(*authority, "clinic", {});
+  const auto forged = issue(*clinic, "insurer", {});
+  EXPECT_FALSE(forged && accepted(authority->certificate, forged->certificate, X509_PURPOSE_SSL_CLIENT));
+}
+
+TEST(Certificates, NamesAndKeysThatDoNotFitAreRefused) {
+  const auto authority = make_authority("study", {});
+  for (const char* bad : {"", "a b", "x,DNS:coordinator", "../x", ".hidden", "\xc3\xa9"})
+    EXPECT_FALSE(issue(*authority, bad, {})) << bad;
+  const auto other = make_authority("other", {});
+  EXPECT_FALSE(issue({authority->certificate, other->key}, "clinic", {}));
+  EXPECT_FALSE(issue({"nonsense", "nonsense"}, "clinic", {}));
+}
