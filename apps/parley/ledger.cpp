@@ -23,6 +23,7 @@ struct LedgerOptions {
   std::string data_set;
   std::string unit = "record";
   std::string neighbours = "replace-one";
+  std::string composition = "plans";
   double epsilon = 0;
   double delta = 0;
   bool entries = false;
@@ -44,8 +45,12 @@ Json to_json(const Spent& spent) {
             {"neighbours", privacy::name(spent.purse.neighbours)},
             {"charges", spent.charges},
             {"budget_used", spent.used},
-            {"epsilon_spent", std::isfinite(spent.epsilon) ? Json(spent.epsilon) : Json("infinity")}};
-  if (spent.budget) json["budget"] = {{"epsilon", spent.budget->epsilon.value()}, {"delta", spent.budget->delta.value()}};
+            {"epsilon_spent", std::isfinite(spent.epsilon) ? Json(spent.epsilon) : Json("infinity")},
+            {"delta_spent", spent.delta}};
+  if (spent.budget)
+    json["budget"] = {{"epsilon", spent.budget->epsilon.value()},
+                      {"delta", spent.budget->delta.value()},
+                      {"composition", privacy::name(spent.budget->composition)}};
   json["events"] = Json::array();
   for (const privacy::Event& event : spent.events) json["events"].push_back(Json::parse(privacy::to_json(event)));
   return json;
@@ -66,7 +71,7 @@ std::string sentence(const Spent& spent) {
   if (!spent.budget) return "no budget was set: nothing can be released";
   return fmt::format("Everything released so far: {} could change the probability of any outcome by at most a factor {:.3g}\n"
                      "    (e^{:.4g}), except with probability {:.3g}. The budget allows a factor {:.3g} (epsilon {:.4g}); {:.1f} % of it is used.",
-                     somebody(spent.purse.unit), std::exp(spent.epsilon), spent.epsilon, spent.budget->delta.value(),
+                     somebody(spent.purse.unit), std::exp(spent.epsilon), spent.epsilon, spent.delta,
                      std::exp(spent.budget->epsilon.value()), spent.budget->epsilon.value(),
                      100 * spent.used);
 }
@@ -126,7 +131,8 @@ Result<int> set_budget(const LedgerOptions& options) {
   PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(options.epsilon));
   PARLEY_TRY(const privacy::Delta delta, privacy::Delta::make(options.delta));
   PARLEY_TRY(Ledger ledger, Ledger::open(options.directory));
-  PARLEY_CHECK(ledger.set_budget(purse, {epsilon, delta}));
+  const auto composition = options.composition == "steps" ? privacy::Composition::kSteps : privacy::Composition::kPlans;
+  PARLEY_CHECK(ledger.set_budget(purse, {epsilon, delta, composition}));
   PARLEY_TRY(const Spent spent, ledger.spent(purse));
   if (options.json)
     fmt::print("{}\n", to_json(spent).dump(1));
@@ -165,6 +171,8 @@ void add_ledger(CLI::App& app, Exit& exit) {
   budget_verb->add_option("--delta", options->delta, "Over all runs together, between 0 and 1")->required();
   budget_verb->add_option("--unit", options->unit, "What is protected")->check(CLI::IsMember({"record", "tuple", "label", "client"}));
   budget_verb->add_option("--neighbours", options->neighbours, "Neighbouring relation")->check(CLI::IsMember({"replace-one", "add-remove"}));
+  budget_verb->add_option("--composition", options->composition, "How charges add up: whole plans (what train charges), or single steps")
+      ->check(CLI::IsMember({"plans", "steps"}));
   budget_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   budget_verb->footer("Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6");
   budget_verb->callback([options, &exit] { exit.finish(set_budget(*options)); });

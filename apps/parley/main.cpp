@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
 
   Exit exit;
   parley::app::add_train(app, exit);
+  parley::app::add_plan(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
   parley::app::add_keys(app, exit);

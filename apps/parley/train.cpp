@@ -45,8 +45,9 @@ Result<void> check_folder(const std::string& folder) {
 Result<int> train(const TrainOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   if (options.threads > 0) set_thread_count(options.threads);
-  PARLEY_TRY(const catalog::Job job, catalog::read_job(options.job, options.overrides));
+  PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
   const std::string out = options.out.empty() ? "out/" + job.name : options.out;
+  if (job.privacy && job.privacy->ledger.empty()) job.privacy->ledger = (std::filesystem::path(out) / "ledger").string();
   PARLEY_CHECK(check_folder(out));
   watch_interrupts();
   ProgressLine line(options.quiet);

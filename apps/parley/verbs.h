@@ -28,6 +28,7 @@ void add_account(CLI::App& app, Exit& exit);
 void add_keys(CLI::App& app, Exit& exit);
 void add_calibrate(CLI::App& app, Exit& exit);
 void add_train(CLI::App& app, Exit& exit);
+void add_plan(CLI::App& app, Exit& exit);
 void add_predict(CLI::App& app, Exit& exit);
 void add_evaluate(CLI::App& app, Exit& exit);
 void add_ledger(CLI::App& app, Exit& exit);

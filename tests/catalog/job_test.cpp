@@ -95,3 +95,16 @@ TEST(Job, RefusesOutOfRangeNumbers) {
                           "algorithm.seed=-3", "data.features=0"})
     EXPECT_NE(refusal(kGood, {bad}), "accepted") << bad;
 }
+
+TEST(Job, ReadsThePrivacySection) {
+  // No algorithm needs to be able to train privately for the section to be checked.
+  EXPECT_NE(refusal(kGood + "[privacy]\n").find("privacy.epsilon"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 0\n").find("privacy.epsilon"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = nan\n").find("privacy.epsilon"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\ndelta = 1\n").find("privacy.delta"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\nunit = \"household\"\n").find("privacy.unit"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\nepsilom = 1\n").find("epsilom"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\n").find("exact has no private form"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[data]\nscale = \"standardize\"\n[privacy]\nepsilon = 1\n").find("data.scale"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\n", {"model.intercept=true"}).find("model.intercept"), std::string::npos);
+}

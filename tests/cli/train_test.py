@@ -198,8 +198,8 @@ class BadJobs(CliTest):
     def test_a_task_that_does_not_fit_the_label(self):
         self.check("job.task=linear", "labels.positive=", says="")
 
-    def test_privacy_is_not_promised_before_it_exists(self):
-        self.check("privacy.epsilon=1.0", says="privacy")
+    def test_privacy_is_not_promised_by_an_algorithm_without_it(self):
+        self.check("privacy.epsilon=1.0", "model.intercept=false", says="exact has no private form")
 
     def test_absurd_numbers(self):
         self.check("model.l2=-1", says="at least 0")

@@ -25,6 +25,8 @@ struct Algorithm {
   std::string source;   // the paper
   // Reads the algorithm's own keys of the [algorithm] section.
   std::function<Trainer(Toml& settings)> configure;
+  // Whether Problem::privacy is honoured: then everything the model depends on leaves through the gate.
+  bool can_be_private = false;
 };
 
 std::span<const Algorithm> algorithms_by_name();

@@ -55,6 +55,42 @@ void read_data(Toml data, DataSection& section) {
   data.integer("features", section.features, at_least(1));
 }
 
+void read_privacy(Toml settings, PrivacySection& section) {
+  settings.require("epsilon");
+  settings.number("epsilon", section.epsilon, above(0));
+  if (settings.number("delta", section.delta, above(0)) && !(*section.delta < 1)) settings.reject("delta", "must be below 1");
+  settings.choice<privacy::Unit>("unit", section.unit, {{"record", privacy::Unit::kRecord}});
+  settings.choice<privacy::Neighbours>("neighbours", section.neighbours,
+                                      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  settings.choice<privacy::Against>("against", section.against,
+                                   {{"everyone", privacy::Against::kEveryone}, {"outsiders", privacy::Against::kOutsiders}});
+  settings.choice<algorithms::Calibration>(
+      "calibration", section.calibration,
+      {{"proved", algorithms::Calibration::kProved}, {"paper", algorithms::Calibration::kPaper}});
+  settings.choice<algorithms::Smoothness>("smoothness", section.smoothness,
+                                         {{"bounds", algorithms::Smoothness::kBounds}, {"private", algorithms::Smoothness::kPrivate}});
+  settings.number("derivative_bound", section.derivative_bound, above(0));
+  settings.text("ledger", section.ledger);
+}
+
+void read_tune(Toml settings, TuneSection& section) {
+  settings.number("trials", section.trials, between(1, 1000));
+  settings.number("validation", section.validation, between(0.01, 0.9));
+  settings.require("choices");
+  settings.texts("choices", section.choices);
+  for (const std::string& choice : section.choices)
+    if (!choice.starts_with("model.") && !choice.starts_with("algorithm."))
+      settings.reject("choices", "are settings of [model] and [algorithm], as \"section.key=value|value\"", choice);
+}
+
+// What contradicts a promise of privacy, whatever the algorithm.
+void check_privacy(Toml& toml, const Job& job) {
+  if (job.data.scale == Scale::kStandardize)
+    toml.table("data").reject("scale", "standardize takes means and deviations from the data, which is not private; use \"bounds\" or \"none\"");
+  if (job.objective.intercept == glm::Intercept::kFree)
+    toml.table("model").reject("intercept", "a free intercept has no private form; use \"penalised\" or false");
+}
+
 void read_parties(Toml& toml, Job& job) {
   std::set<std::string> names;
   for (Toml& party : toml.tables("party")) {
@@ -125,10 +161,22 @@ Result<Job> parse_job(Toml toml, const std::string& path) {
     return fail(bad_input({path, 0, "algorithm.name"}, "unknown algorithm" + suggestion(job.algorithm, known), job.algorithm));
   }
 
-  if (toml.has("privacy"))
-    return fail(bad_input({path, 0, "privacy"},
-                          "no algorithm of this version trains under differential privacy; "
-                          "without the [privacy] section the run is not private and says so"));
+  if (toml.has("privacy")) {
+    read_privacy(toml.table("privacy"), job.privacy.emplace());
+    job.privacy->ledger = beside(path, job.privacy->ledger);
+    check_privacy(toml, job);
+    if (chosen != nullptr && !chosen->can_be_private) {
+      std::string able;
+      for (const Algorithm& candidate : algorithms_by_name())
+        if (candidate.can_be_private) able += (able.empty() ? "" : ", ") + candidate.name;
+      toml.reject("privacy", fmt::format("{} has no private form; {}; without the [privacy] section the run is not private and says so",
+                                         chosen->name, able.empty() ? "nor has any algorithm of this version" : "these have: " + able));
+    }
+  }
+  if (toml.has("tune")) {
+    read_tune(toml.table("tune"), job.tune.emplace());
+    if (!job.privacy) toml.reject("tune", "chooses settings privately and needs a [privacy] section");
+  }
   PARLEY_CHECK(toml.finish());
 
   if (job.partition != chosen->partition)
@@ -149,7 +197,9 @@ Result<Job> parse_job(Toml toml, const std::string& path) {
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
   PARLEY_TRY(Toml toml, Toml::read(path));
   for (const std::string& assignment : overrides) PARLEY_CHECK(toml.set(assignment));
-  return parse_job(std::move(toml), path);
+  PARLEY_TRY(Job job, parse_job(std::move(toml), path));
+  job.overrides = overrides;
+  return job;
 }
 
 }  // namespace parley::catalog

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "parley/algorithms/private_terms.h"
 #include "parley/catalog/catalog.h"
 #include "parley/core/result.h"
 #include "parley/core/toml.h"
 #include "parley/glm/objective.h"
+#include "parley/privacy/units.h"
 
 namespace parley::catalog {
 
@@ -26,6 +28,25 @@ struct DataSection {
   std::optional<double> label_bound;
   std::optional<double> test_fraction;
   std::optional<std::int64_t> features;  // number of columns of LIBSVM files
+};
+
+struct PrivacySection {
+  double epsilon = 1;
+  std::optional<double> delta;  // absent: 1/n^2
+  privacy::Unit unit = privacy::Unit::kRecord;
+  privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
+  privacy::Against against = privacy::Against::kEveryone;
+  algorithms::Calibration calibration = algorithms::Calibration::kProved;
+  algorithms::Smoothness smoothness = algorithms::Smoothness::kBounds;
+  std::optional<double> derivative_bound;  // R; absent: from the loss and the label's bound
+  std::string ledger;                      // folder; empty: "ledger" in the output folder
+};
+
+// Settings tried under privacy, the best kept: a random number of trials, each with settings drawn from the choices.
+struct TuneSection {
+  double trials = 10;       // expected number
+  double validation = 0.2;  // share of the training rows that scores are computed on
+  std::vector<std::string> choices;  // "section.key=value|value|..."
 };
 
 struct LabelsSection {
@@ -50,6 +71,9 @@ struct Job {
   Trainer trainer;
   std::optional<std::int64_t> seed;
   DataSection data;
+  std::optional<PrivacySection> privacy;  // absent: the run is not private
+  std::optional<TuneSection> tune;
+  std::vector<std::string> overrides;  // that were applied to the file
   LabelsSection labels;
   std::vector<Party> parties;
 };

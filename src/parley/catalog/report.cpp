@@ -7,6 +7,7 @@
 
 #include "parley/core/text.h"
 #include "parley/core/version.h"
+#include "parley/privacy/accounting/statement.h"
 
 namespace parley::catalog {
 
@@ -64,6 +65,32 @@ const char* shown(algorithms::Certificate certificate) {
   return "?";
 }
 
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json to_json(const PrivacyReport& privacy) {
+  Json events = Json::array();
+  for (const privacy::Event& event : privacy.plan.events) events.push_back(Json::parse(privacy::to_json(event)));
+  return {{"claimed", privacy.claimed},
+          {"epsilon", finite(privacy.epsilon)},
+          {"delta", privacy.delta},
+          {"unit", privacy::name(privacy.unit)},
+          {"neighbours", privacy::name(privacy.neighbours)},
+          {"against", privacy::name(privacy.against)},
+          {"accountant", privacy.accountant},
+          {"calibration", privacy.calibration == algorithms::Calibration::kProved ? "proved" : "paper"},
+          {"releases", privacy.releases},
+          {"derivative_bound", privacy.derivative_bound},
+          {"noise_to_signal", privacy.noise_to_signal},
+          {"events", std::move(events)},
+          {"ledger",
+           {{"folder", privacy.ledger},
+            {"budget_epsilon", privacy.budget.epsilon.value()},
+            {"budget_delta", privacy.budget.delta.value()},
+            {"spent_epsilon", finite(privacy.spent_epsilon)},
+            {"spent_delta", privacy.spent_delta}}},
+          {"statement", privacy.statement}};
+}
+
 std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
 
 double l1_norm(const std::vector<double>& weights) {
@@ -71,8 +98,6 @@ double l1_norm(const std::vector<double>& weights) {
   for (const double w : weights) sum += std::abs(w);
   return sum;
 }
-
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 }  // namespace
 
@@ -94,7 +119,7 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
                    {"columns", outcome.trained.model.columns.size()},
                    {"nonzeros", glm::nonzeros(outcome.trained.model.weights)},
                    {"l1_norm", l1_norm(outcome.trained.model.weights)}};
-  json["privacy"] = {{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
+  json["privacy"] = outcome.privacy ? to_json(*outcome.privacy) : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
   json["communication"] = {{"uplink_bytes", 0}, {"downlink_bytes", 0}, {"rounds", 0}, {"per_party", Json::array()}};
   json["time"] = {{"total_seconds", context.total_seconds},
                   {"read_seconds", outcome.read_seconds},
@@ -142,6 +167,10 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
   }
   table += fmt::format("\n  {:.2f} s reading, {:.2f} s training; model in {}\n", outcome.read_seconds, outcome.train_seconds, context.model_path);
   table += "  " + outcome.trained.provenance.privacy + "\n";
+  if (outcome.privacy)
+    table += fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
+                         privacy::rounded_up(outcome.privacy->spent_epsilon, 4), outcome.privacy->budget.epsilon.value(),
+                         privacy::rounded_up(outcome.privacy->spent_delta, 3), outcome.privacy->budget.delta.value(), outcome.privacy->ledger);
   for (const std::string& note : outcome.notes) table += "  note: " + note + "\n";
   return table;
 }

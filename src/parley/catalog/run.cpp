@@ -1,10 +1,12 @@
 #include "parley/catalog/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 
 #include "parley/catalog/scaling.h"
+#include "parley/catalog/tune.h"
 #include "parley/core/text.h"
 #include "parley/core/version.h"
 #include "parley/data/holdout.h"
@@ -25,11 +27,6 @@ class Stopwatch {
 
  private:
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-};
-
-struct Tables {
-  data::Dataset train;
-  std::optional<data::Dataset> test;
 };
 
 Result<data::LoadOptions> reading_options(const Job& job, const Party& party) {
@@ -73,7 +70,32 @@ Result<void> check_trainable(const Job& job, const data::Dataset& train) {
   return fail(bad_input({file, 0, train.schema.features ? "label" : job.labels.column}, "the training rows hold one class only; a classifier needs two"));
 }
 
+// Training and validation rows for tuning: a function of the row numbers alone.
+struct Split {
+  data::Dataset train, validation;
+  linalg::Matrix features, validation_features;
+};
+
+Result<Split> validation_split(const Job& job, const SiteData& data) {
+  const auto seed = static_cast<std::uint64_t>(job.seed.value_or(0)) + 1;  // not the rows that a test split would take
+  PARLEY_TRY(const data::Holdout rows, data::hold_out(data.tables.train.rows(), job.tune->validation, seed));
+  return Split{data.tables.train.select_rows(rows.train), data.tables.train.select_rows(rows.test), data.features.select_rows(rows.train),
+               data.features.select_rows(rows.test)};
+}
+
 }  // namespace
+
+Result<SiteData> read_site(const Job& job) {
+  SiteData site;
+  PARLEY_TRY(site.tables, read_tables(job));
+  const data::Dataset& train = site.tables.train;
+  PARLEY_CHECK(check_trainable(job, train));
+  PARLEY_CHECK(choose_scaling(job.data, train, site.scaling));
+  PARLEY_TRY(site.features, scaled_features(site.scaling, train.features));
+  site.objective = job.objective;
+  site.objective.classes = job.objective.task == glm::Task::kSoftmax ? static_cast<int>(train.labels.classes.size()) : 1;
+  return site;
+}
 
 Result<Scored> score(const Trained& trained, const data::Dataset& table) {
   PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
@@ -84,19 +106,38 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
   Outcome outcome;
   if (watch.phase) watch.phase("reading " + job.parties.front().data);
   const Stopwatch reading;
-  PARLEY_TRY(Tables tables, read_tables(job));
-  PARLEY_CHECK(check_trainable(job, tables.train));
+  PARLEY_TRY(SiteData data, read_site(job));
+  const Tables& tables = data.tables;
+  const glm::Objective& objective = data.objective;
   outcome.notes = tables.train.notes;
   Trained& trained = outcome.trained;
-  PARLEY_CHECK(choose_scaling(job.data, tables.train, trained.model));
-  PARLEY_TRY(const linalg::Matrix features, scaled_features(trained.model, tables.train.features));
+  trained.model = std::move(data.scaling);
   outcome.read_seconds = reading.seconds();
-
-  glm::Objective objective = job.objective;
-  objective.classes = objective.task == glm::Task::kSoftmax ? static_cast<int>(tables.train.labels.classes.size()) : 1;
   if (watch.phase) watch.phase("training");
   const Stopwatch training;
-  PARLEY_TRY(outcome.fit, job.trainer({features, tables.train.labels.values, objective}, watch.observer));
+  std::unique_ptr<PrivateSite> site;
+  if (job.privacy) {
+    std::optional<Split> split;
+    if (job.tune) {
+      PARLEY_TRY(split, validation_split(job, data));
+    }
+    const data::Dataset& table = split ? split->train : tables.train;
+    PARLEY_TRY(site, PrivateSite::open(job, table, split ? split->features : data.features, objective));
+    if (split) {
+      PARLEY_TRY(std::vector<Trial> trials, trials_of(job, objective.classes));
+      PARLEY_TRY(Tuned tuned, tune(job, std::move(trials), *site,
+                                   {table.labels.values, split->validation_features, split->validation.labels.values}, watch.observer));
+      outcome.fit = std::move(tuned.fit);
+      outcome.notes.push_back(fmt::format("chosen by private tuning: {}; each run had epsilon {:.4g}", fmt::join(tuned.trial.settings, ", "), tuned.run_epsilon));
+    } else {
+      PARLEY_TRY(outcome.fit, job.trainer({site->features(), table.labels.values, objective, &site->terms()}, watch.observer));
+    }
+    PARLEY_TRY(outcome.privacy, site->report());
+    if (split) outcome.privacy->releases = outcome.fit.releases;  // of the run that won; the others were never released
+    outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
+  } else {
+    PARLEY_TRY(outcome.fit, job.trainer({data.features, tables.train.labels.values, objective}, watch.observer));
+  }
   outcome.train_seconds = training.seconds();
 
   glm::Model& model = trained.model;
@@ -110,7 +151,8 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
   trained.columns = tables.train.columns;
   trained.schema = tables.train.schema;
   trained.label = job.labels.column;
-  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, tables.train.rows(), kNotPrivate};
+  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, tables.train.rows(),
+                        outcome.privacy ? outcome.privacy->statement : kNotPrivate};
 
   PARLEY_TRY(outcome.train, score(trained, tables.train));
   if (tables.test) {

@@ -7,10 +7,26 @@
 
 #include "parley/algorithms/fit.h"
 #include "parley/catalog/job.h"
+#include "parley/catalog/private_site.h"
 #include "parley/catalog/trained.h"
+#include "parley/data/dataset.h"
 #include "parley/glm/metrics.h"
 
 namespace parley::catalog {
+
+struct Tables {
+  data::Dataset train;
+  std::optional<data::Dataset> test;
+};
+
+// A single site's data as its trainer gets it.
+struct SiteData {
+  Tables tables;
+  glm::Model scaling;       // how raw columns become features
+  linalg::Matrix features;  // of the training rows
+  glm::Objective objective;
+};
+Result<SiteData> read_site(const Job& job);
 
 struct Scored {
   std::size_t rows = 0;
@@ -22,6 +38,7 @@ struct Outcome {
   algorithms::Fit fit;
   Scored train;
   std::optional<Scored> test;
+  std::optional<PrivacyReport> privacy;  // absent: the run was not private
   std::vector<std::string> notes;  // what the readers want a person to know
   double read_seconds = 0;
   double train_seconds = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "parley/privacy/accounting/accountant.h"
+
 namespace parley::privacy {
 
 namespace {
@@ -44,6 +46,18 @@ Gate Gate::replay(Transcript transcript, Purse purse) {
   return gate;
 }
 
+Gate Gate::granted(Plan plan, Purse purse, Bits& bits) {
+  Gate gate(nullptr, std::move(purse), "granted", &bits);
+  gate.granted_ = std::move(plan);
+  return gate;
+}
+
+Gate Gate::rehearsal(Purse purse) {
+  Gate gate(nullptr, std::move(purse), "rehearsal", nullptr);
+  gate.rehearses_ = true;
+  return gate;
+}
+
 template <class T, class Norm>
 Result<void> Gate::check(const Sensitive<T, Norm>& value) const {
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
@@ -59,20 +73,38 @@ Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) 
                       .step = reservation.step, .steps = reservation.steps, .delta = delta, .claimed = claims_valid()};
   plan_.reset();
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
-  if (replays_) {
-    receipts_.push_back({.steps = reservation.steps});
-  } else {
-    PARLEY_TRY(const PlanReceipt receipt, ledger_->charge_plan(purse_, request));
-    receipts_.push_back(receipt);
+  PlanReceipt receipt{.steps = reservation.steps};
+  if (granted_) {
+    if (request.plan(purse_.neighbours, request.steps) != *granted_)
+      return fail(failed("this plan is not the one that was paid for; nothing was released"));
+    granted_ = Plan{};  // once
+  } else if (ledger_ != nullptr) {
+    if (covers_cost_) PARLEY_CHECK(cover(request));
+    PARLEY_TRY(receipt, ledger_->charge_plan(purse_, request));
   }
-  const std::int64_t steps = receipts_.back().steps;
-  PARLEY_TRY(plan_, PlannedFilter::make(request.plan(purse_.neighbours, steps)));
-  return steps;
+  const Plan plan = request.plan(purse_.neighbours, receipt.steps);
+  PARLEY_TRY(PlannedFilter filter, PlannedFilter::make(plan));
+  receipts_.push_back(receipt);
+  requests_.push_back(std::move(request));
+  charged_.neighbours = purse_.neighbours;
+  charged_.events.insert(charged_.events.end(), plan.events.begin(), plan.events.end());
+  if (rehearses_) return fail(failed("a rehearsal ends where the run would be charged"));
+  plan_ = std::move(filter);
+  return receipt.steps;
+}
+
+Result<void> Gate::cover(const PlanRequest& request) {
+  PARLEY_TRY(const Spent spent, ledger_->spent(purse_));
+  if (spent.budget) return {};
+  PARLEY_TRY(const double cost, epsilon_at(request.plan(purse_.neighbours, request.steps), request.delta));
+  PARLEY_TRY(const Epsilon epsilon, Epsilon::make(cost));
+  return ledger_->set_budget(purse_, {epsilon, request.delta, Composition::kPlans});
 }
 
 Result<void> Gate::charge(const Mechanism& mechanism, std::string_view key) {
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
   if (replays_) return {};
+  if (ledger_ == nullptr) return fail(failed("this gate pays by plan only"));
   PARLEY_CHECK(ledger_->charge(purse_, {run_, std::string(key), {mechanism, 1}, claims_valid()}));
   return {};
 }

@@ -63,9 +63,13 @@ class Gate {
   // A gate that releases what another one did, whatever it is given, and claims nothing: who runs an algorithm again
   // with it, on any other data, must get the same model, because a model is made of released values only.
   static Gate replay(Transcript transcript, Purse purse);
+  // A gate that notes what would be reserved and refuses it: for planning.
+  static Gate rehearsal(Purse purse);
+  // A gate for exactly this plan, which was paid for as a part of something larger (repeat_and_select.h).
+  static Gate granted(Plan plan, Purse purse, Bits& bits);
   // The gate of a run that asked for no privacy: it lets values out in the clear, and refuses to add noise.
   static Gate without_privacy(Unprotected) { return {nullptr, {}, {}, nullptr}; }
-  [[nodiscard]] bool charges() const { return ledger_ != nullptr || replays_; }
+  [[nodiscard]] bool charges() const { return ledger_ != nullptr || replays_ || rehearses_ || granted_; }
 
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -75,6 +79,9 @@ class Gate {
   // Charges the plan at `delta` and says how many steps were charged, from 1 to those asked for;
   // Fault::kBudgetEnded when the budget does not hold even one. An earlier reservation ends.
   Result<std::int64_t> reserve(const Reservation& reservation, Delta delta);
+
+  // A purse without a budget then gets the cost of the first plan as its budget, whatever that is: for reproductions.
+  void cover_cost() { covers_cost_ = true; }
 
   // Against the reservation. value + N(0, sigma^2 I), rounded to the grain (rounded_gaussian.md).
   Result<Released<double>> gaussian(const Sensitive<GridValue, L2>& value, Deviation noise);
@@ -139,6 +146,8 @@ class Gate {
   [[nodiscard]] bool claims_valid() const { return bits_ != nullptr && bits_->claims_valid(); }
   [[nodiscard]] std::int64_t releases() const { return releases_; }  // draws so far, planned or not
   [[nodiscard]] const std::vector<PlanReceipt>& receipts() const { return receipts_; }
+  [[nodiscard]] const Plan& charged() const { return charged_; }  // of all reservations
+  [[nodiscard]] const std::vector<PlanRequest>& requests() const { return requests_; }
   // Off until asked for: vectors of many steps are long.
   void keep_transcript() { keep_transcript_ = true; }
   [[nodiscard]] const Transcript& transcript() const { return transcript_; }
@@ -150,6 +159,7 @@ class Gate {
       : ledger_(ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(bits) {}
   template <class T, class Norm>
   [[nodiscard]] Result<void> check(const Sensitive<T, Norm>& value) const;
+  Result<void> cover(const PlanRequest& request);
   Result<void> charge(const Mechanism& mechanism, std::string_view key);
   Result<void> draw_from_plan(const Mechanism& mechanism);
   // The last step of every release: draw() unless a transcript is replayed; noted down when asked for.
@@ -172,6 +182,11 @@ class Gate {
   std::optional<PlannedFilter> plan_;
   std::vector<PlanReceipt> receipts_;
   std::int64_t releases_ = 0;
+  std::vector<PlanRequest> requests_;
+  Plan charged_;
+  std::optional<Plan> granted_;
+  bool covers_cost_ = false;
+  bool rehearses_ = false;
   bool keep_transcript_ = false;
   bool replays_ = false;
   Transcript transcript_;

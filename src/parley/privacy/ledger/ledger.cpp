@@ -522,6 +522,13 @@ Result<PlanReceipt> Ledger::charge_plan(const Purse& purse, const PlanRequest& r
   return fail(failed("the ledger is busy: other runs kept charging while this plan was priced; nothing was released"));
 }
 
+Result<std::int64_t> Ledger::steps_that_fit(const Purse& purse, const PlanRequest& request) {
+  const auto lock = state_->exclusive();
+  PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
+  const auto standing = state_->standing_of(purse);
+  return standing ? State::offer_for(**standing, purse, request).steps : request.steps;
+}
+
 Result<Spent> Ledger::spent(const Purse& purse) {
   const auto lock = state_->exclusive();
   PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));

@@ -122,6 +122,9 @@ class Ledger {
   // (Fault::kBudgetEnded) when not even one step fits.
   Result<PlanReceipt> charge_plan(const Purse& purse, const PlanRequest& request);
 
+  // How many steps charge_plan() would charge now; all of them while no budget is set.
+  Result<std::int64_t> steps_that_fit(const Purse& purse, const PlanRequest& request);
+
   Result<Spent> spent(const Purse& purse);
   Result<std::vector<Spent>> purses();
   Result<std::vector<Entry>> entries();

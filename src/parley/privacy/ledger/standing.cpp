@@ -42,7 +42,8 @@ Result<Price> price_of(const Plan& plan, Delta delta) {
 void Standing::group(std::vector<Event>& events, const Event& event) {
   for (Event& known : events)
     if (known.mechanism == event.mechanism) {
-      known.count += event.count;
+      // Beyond the limit no accountant answers, and nothing more is allowed.
+      known.count = std::min(known.count + event.count, kMaxCount + 1);
       return;
     }
   events.push_back(event);

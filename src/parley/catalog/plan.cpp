@@ -1,0 +1,163 @@
+#include "parley/catalog/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "parley/catalog/run.h"
+#include "parley/core/text.h"
+#include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/accounting/statement.h"
+
+namespace parley::catalog {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr double kQuiet = 0.1;      // noise over the largest signal that leaves something to learn
+constexpr int kTrainerVectors = 6;  // margins, derivatives, sums, weights and their copies, about
+
+// Orders from the papers' theorems: Talwar et al. 2015 (Frank-Wolfe), Mangold et al. 2023 (greedy coordinate descent on
+// problems without a sparse solution), Bassily et al. 2014 (gradient and coordinate descent).
+std::optional<RiskOrder> risk_order(const Job& job, const JobPlan& plan) {
+  const privacy::Target target{*privacy::Epsilon::make(job.privacy->epsilon), *privacy::Delta::make(plan.privacy->budget.delta.value())};
+  const auto n = static_cast<double>(plan.records), d = static_cast<double>(plan.columns);
+  const double reach = std::sqrt(std::log(1 / target.delta.value())) / (n * target.epsilon.value());
+  if (job.algorithm == "frank-wolfe") return RiskOrder{"(log d sqrt(log 1/delta) / (n epsilon))^(2/3)", std::pow(std::log(d + 1) * reach, 2.0 / 3)};
+  if (job.algorithm == "greedy-cd") return RiskOrder{"(log d sqrt(log 1/delta) / (n epsilon))^(2/3)", std::pow(std::log(d + 1) * reach, 2.0 / 3)};
+  if (job.algorithm == "coordinate-descent" || job.algorithm == "sgd")
+    return RiskOrder{"sqrt(d log 1/delta) / (n epsilon)", std::sqrt(d) * reach};
+  return std::nullopt;
+}
+
+// The steps that the ledger's budget would still charge.
+Result<std::int64_t> steps_that_fit(const Job& job, privacy::Gate& gate, JobPlan& plan) {
+  const std::string file = (std::filesystem::path(job.privacy->ledger) / "ledger.sqlite").string();
+  if (job.privacy->ledger.empty() || !std::filesystem::exists(file)) return plan.steps;
+  PARLEY_TRY(privacy::Ledger ledger, privacy::Ledger::open_read_only(job.privacy->ledger));
+  return ledger.steps_that_fit({job.parties.front().name, job.privacy->unit, job.privacy->neighbours}, gate.requests().back());
+}
+
+void describe_releases(const Job& job, JobPlan& plan) {
+  const privacy::Neighbours neighbours = job.privacy->neighbours;
+  const double total = privacy::zcdp_of(plan.privacy->plan).value_or(0);
+  for (const privacy::Event& event : plan.privacy->plan.events) {
+    const double cost = privacy::zcdp_of({neighbours, {event}}).value_or(0);
+    plan.releases.push_back({event, noise_to_signal(event.mechanism, plan.records, neighbours), std::isfinite(total) && total > 0 ? cost / total : 0});
+  }
+  // Noise per step grows as the square root of the number of steps.
+  const double loudest = plan.privacy->noise_to_signal;
+  if (plan.steps > 0 && loudest > 0) {
+    const double quiet = static_cast<double>(plan.steps) * (kQuiet / loudest) * (kQuiet / loudest);
+    if (quiet < 0.9 * static_cast<double>(plan.steps)) plan.quiet_steps = static_cast<std::int64_t>(std::floor(quiet));
+  }
+}
+
+void warn(const Job& job, JobPlan& plan) {
+  const double loudest = plan.privacy->noise_to_signal;
+  if (loudest >= 1)
+    plan.warnings.push_back(fmt::format("this job cannot work at n = {} and epsilon = {}: the noise of a release is {:.3g} times the largest "
+                                        "signal that any data could have", with_commas(static_cast<long long>(plan.records)), job.privacy->epsilon, loudest));
+  else if (loudest > kQuiet * 1.05)
+    plan.warnings.push_back(fmt::format("noise is {:.2g} of the largest signal that any data could have; real signals are smaller", loudest));
+  if (plan.quiet_steps && *plan.quiet_steps >= 1)
+    plan.warnings.push_back(fmt::format("with {} steps instead of {} it would stay below {}", with_commas(*plan.quiet_steps), with_commas(plan.steps), kQuiet));
+  if (job.tune)
+    plan.warnings.emplace_back("the job tunes: this is one run at the whole target; each run of the search would have less than half of its epsilon");
+  if (plan.fitting_steps < plan.steps)
+    plan.warnings.push_back(fmt::format("the ledger's budget holds {} of {} steps: the run would stop there (exit 3)", plan.fitting_steps, plan.steps));
+}
+
+std::string noise_of(const privacy::Mechanism& mechanism) {
+  if (const auto* e = std::get_if<privacy::Exponential>(&mechanism)) return fmt::format("epsilon {:.4g} each", e->epsilon);
+  if (const auto* e = std::get_if<privacy::Pure>(&mechanism)) return fmt::format("epsilon {:.4g} each", e->epsilon);
+  if (const auto* e = std::get_if<privacy::Gaussian>(&mechanism)) return fmt::format("deviation {:.4g} sensitivities", e->sigma / e->sensitivity);
+  if (const auto* e = std::get_if<privacy::DiscreteLaplace>(&mechanism)) return fmt::format("scale {:.4g} sensitivities", e->scale / e->sensitivity);
+  if (const auto* e = std::get_if<privacy::SubsampledGaussian>(&mechanism))
+    return fmt::format("multiplier {:.4g}, rate {:.4g}", e->noise_multiplier, e->sampling_rate);
+  return "";
+}
+
+}  // namespace
+
+Result<JobPlan> plan_job(const Job& job) {
+  PARLEY_TRY(SiteData data, read_site(job));
+  JobPlan plan;
+  plan.records = data.tables.train.rows();
+  plan.columns = static_cast<std::size_t>(data.features.cols());
+  plan.memory_bytes = data.features.bytes() +
+                      kTrainerVectors * sizeof(double) * (plan.records + plan.columns) * static_cast<std::size_t>(data.objective.classes);
+  if (!job.privacy) return plan;
+  PARLEY_TRY(const auto site, PrivateSite::open(job, data.tables.train, data.features, data.objective, PrivateSite::Purpose::kRehearsal));
+  const auto fit = job.trainer({site->features(), data.tables.train.labels.values, data.objective, &site->terms()}, {});
+  if (site->gate().requests().empty()) {
+    if (!fit) return fail(fit.error());
+    return fail(failed(fmt::format("{} released nothing: there is nothing to plan", job.algorithm)));
+  }
+  plan.steps = site->gate().requests().back().steps;
+  PARLEY_TRY(plan.privacy, site->report());
+  PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(plan.privacy->plan, site->terms().target.delta));
+  plan.privacy->epsilon = account.epsilon;
+  plan.privacy->delta = account.delta;
+  plan.privacy->accountant = privacy::name(account.chosen);
+  describe_releases(job, plan);
+  plan.risk = risk_order(job, plan);
+  PARLEY_TRY(plan.fitting_steps, steps_that_fit(job, site->gate(), plan));
+  warn(job, plan);
+  return plan;
+}
+
+std::string plan_json(const Job& job, const JobPlan& plan) {
+  Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}, {"memory_bytes", plan.memory_bytes}};
+  json["privacy"] = nullptr;
+  if (plan.privacy) {
+    json["privacy"] = {{"epsilon", plan.privacy->epsilon},
+                       {"delta", plan.privacy->delta},
+                       {"unit", privacy::name(plan.privacy->unit)},
+                       {"neighbours", privacy::name(plan.privacy->neighbours)},
+                       {"against", privacy::name(plan.privacy->against)},
+                       {"accountant", plan.privacy->accountant},
+                       {"derivative_bound", plan.privacy->derivative_bound},
+                       {"steps", plan.steps},
+                       {"steps_the_budget_holds", plan.fitting_steps},
+                       {"steps_suggested", plan.quiet_steps ? Json(std::max<std::int64_t>(1, *plan.quiet_steps)) : Json(plan.steps)},
+                       {"noise_to_signal", plan.privacy->noise_to_signal},
+                       {"releases", Json::array()}};
+    for (const PlannedRelease& release : plan.releases) {
+      Json event = Json::parse(privacy::to_json(release.event));
+      event["noise_to_signal"] = release.noise_to_signal;
+      event["share"] = release.share;
+      json["privacy"]["releases"].push_back(std::move(event));
+    }
+    json["privacy"]["excess_risk"] = plan.risk ? Json{{"order", plan.risk->formula}, {"value", plan.risk->value}} : Json(nullptr);
+  }
+  json["warnings"] = plan.warnings;
+  return json.dump(1);
+}
+
+std::string plan_table(const Job& job, const JobPlan& plan) {
+  std::string table = fmt::format("{}: {} by {}\n\n", job.name, glm::name(job.objective.task), job.algorithm);
+  const auto line = [&](const char* name, const std::string& value) { table += fmt::format("  {:<18} {}\n", name, value); };
+  line("records", with_commas(static_cast<long long>(plan.records)));
+  line("columns", with_commas(static_cast<long long>(plan.columns)));
+  line("memory", fmt::format("about {:.1f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
+  if (!plan.privacy) return table + "\n  This run would not be private: the job has no [privacy] section.\n";
+  line("steps", with_commas(plan.steps));
+  line("cost", fmt::format("epsilon {} at delta {} ({}), for one {}, {} neighbours", privacy::rounded_up(plan.privacy->epsilon, 4),
+                           privacy::rounded_up(plan.privacy->delta, 3), plan.privacy->accountant, privacy::name(plan.privacy->unit),
+                           privacy::name(plan.privacy->neighbours)));
+  if (plan.risk) line("excess risk", fmt::format("order of {} = {:.3g}", plan.risk->formula, plan.risk->value));
+  table += fmt::format("\n  {:<22} {:>10}  {:<34} {:>16} {:>8}\n", "release", "count", "noise", "noise / signal", "share");
+  for (const PlannedRelease& release : plan.releases)
+    table += fmt::format("  {:<22} {:>10}  {:<34} {:>16.3g} {:>7.0f} %\n", privacy::name(release.event.mechanism), with_commas(release.event.count),
+                         noise_of(release.event.mechanism), release.noise_to_signal, 100 * release.share);
+  table += "  (signal: the largest that any data of this many records could have; share: of the privacy cost)\n";
+  for (const std::string& warning : plan.warnings) table += "  warning: " + warning + "\n";
+  return table;
+}
+
+}  // namespace parley::catalog

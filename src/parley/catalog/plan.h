@@ -1,0 +1,46 @@
+// What a job would do, before it is run: what a private run would release, at which noise against the largest signal
+// that any data could have, what that costs, and what it needs of memory. The trainer itself is asked, with a gate that
+// notes its reservation and refuses it: nothing is charged and nothing is released.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/catalog/job.h"
+#include "parley/catalog/private_site.h"
+#include "parley/core/result.h"
+
+namespace parley::catalog {
+
+struct PlannedRelease {
+  privacy::Event event;
+  double noise_to_signal = 0;
+  double share = 0;  // of the run's zCDP cost; 0 when a release has none
+};
+
+// How the excess risk of the algorithm's published analysis grows, without constants.
+struct RiskOrder {
+  std::string formula;
+  double value = 0;
+};
+
+struct JobPlan {
+  std::size_t records = 0;
+  std::size_t columns = 0;
+  std::size_t memory_bytes = 0;             // of the features and a trainer's vectors, about
+  std::optional<PrivacyReport> privacy;     // as the run would claim it; absent: the run is not private
+  std::int64_t steps = 0;                   // of the reservation
+  std::int64_t fitting_steps = 0;           // those the budget of the site's ledger still holds
+  std::optional<std::int64_t> quiet_steps;  // the most steps whose noise stays below a tenth of the largest signal
+  std::vector<PlannedRelease> releases;
+  std::optional<RiskOrder> risk;
+  std::vector<std::string> warnings;
+};
+
+Result<JobPlan> plan_job(const Job& job);
+
+std::string plan_json(const Job& job, const JobPlan& plan);
+std::string plan_table(const Job& job, const JobPlan& plan);
+
+}  // namespace parley::catalog

@@ -1,0 +1,206 @@
+#include "parley/catalog/private_site.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/core/text.h"
+#include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/accounting/statement.h"
+
+namespace parley::catalog {
+
+using privacy::Budget;
+using privacy::Delta;
+using privacy::Epsilon;
+using privacy::Gate;
+
+namespace {
+
+// Noise above this share of the largest possible signal is worth a warning.
+constexpr double kLoud = 0.5;
+
+double public_label_bound(const Job& job, const data::Dataset& train) {
+  if (job.objective.task != glm::Task::kLinear) return 1;
+  for (const data::ColumnSchema& column : train.schema.columns)
+    if (column.type == data::ColumnType::kLabel && column.bound()) return *column.bound();
+  if (train.schema.label_bound) return *train.schema.label_bound;
+  return job.data.label_bound.value_or(data::kUnbounded);
+}
+
+Result<void> check_schema(const Job& job, const data::Dataset& train) {
+  const Party& party = job.parties.front();
+  const std::string& place = party.schema.empty() ? party.data : party.schema;
+  if (party.schema.empty() && !train.schema.features)
+    return fail(bad_input({place, 0, ""}, "a private run needs a schema for this table: without one the types of its columns are found in the data"));
+  for (const data::ColumnSchema& column : train.schema.columns) {
+    if (column.type == data::ColumnType::kIgnore || column.type == data::ColumnType::kId) continue;
+    if (!column.confirmed)
+      return fail(bad_input({place, 0, column.name}, "what is known of this column was found in the data; a private run needs a schema "
+                                                     "that a person has confirmed (confirmed = true)"));
+    if (column.missing == data::Missing::kDropRow)
+      return fail(bad_input({place, 0, column.name}, "missing = \"drop-row\" lets the data decide the number of records, which is public in a "
+                                                     "private run; use \"zero\", a number or \"level\""));
+  }
+  if (!train.schema.confirmed)
+    return fail(bad_input({place, 0, "table"}, "its bounds were found in the data; a private run needs bounds that a person has confirmed "
+                                               "(confirmed = true)"));
+  return {};
+}
+
+Result<PublicFacts> public_facts(const Job& job, const data::Dataset& train, const linalg::Matrix& features) {
+  PARLEY_CHECK(check_schema(job, train));
+  const Party& party = job.parties.front();
+  PublicFacts facts;
+  facts.records = train.rows();
+  const auto columns = static_cast<std::size_t>(features.cols());
+  double squares = 0;
+  for (std::size_t j = 0; j < columns; ++j) {
+    const double bound = train.bounds.empty() ? data::kUnbounded : train.bounds[j];
+    if (!(bound > 0) || !std::isfinite(bound))
+      return fail(bad_input({party.schema.empty() ? party.data : party.schema, 0, train.columns[j]},
+                            "has no public bound; a private run needs one: lower and upper in the schema, or data.bound in the job"));
+    // Scaled by its bound, or a part of a row of length 1.
+    facts.column_bounds.push_back(job.data.scale == Scale::kBounds || job.data.unit_rows ? 1.0 : bound);
+    squares += facts.column_bounds.back() * facts.column_bounds.back();
+  }
+  facts.row_bound = job.data.unit_rows ? 1.0 : std::sqrt(squares);
+  facts.label_bound = public_label_bound(job, train);
+  if (!std::isfinite(facts.label_bound))
+    return fail(bad_input({job.file, 0, "data.label_bound"}, "a private run needs a public bound of the label, here or in the schema"));
+  return facts;
+}
+
+std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
+
+std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
+  std::string text = fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
+                                 privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3), privacy::name(report.unit),
+                                 privacy::name(report.neighbours), privacy::name(report.against),
+                                 privacy::in_words(report.epsilon, report.delta, report.neighbours));
+  if (report.calibration == algorithms::Calibration::kPaper)
+    text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
+  text += " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only.";
+  if (report.claimed) return text;
+  return fmt::format("Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the operating "
+                     "system the model would have ", seed.value_or(0)) + text;
+}
+
+}  // namespace
+
+double default_derivative_bound(glm::Task task, double label_bound) {
+  switch (task) {
+    case glm::Task::kLinear: return label_bound;  // |m - y| at m = 0
+    case glm::Task::kSquaredHinge: return 2;      // 2 max(0, 1 - ym) at m = 0
+    case glm::Task::kLogistic:
+    case glm::Task::kSoftmax: return 1;
+  }
+  return 1;
+}
+
+double noise_to_signal(const privacy::Mechanism& mechanism, std::size_t records, privacy::Neighbours neighbours) {
+  // The largest signal is what n records contribute together, in sensitivities.
+  const double signal = static_cast<double>(records) / (neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1);
+  if (const auto* selection = std::get_if<privacy::Exponential>(&mechanism)) return 2 / selection->epsilon / signal;
+  if (const auto* selection = std::get_if<privacy::Pure>(&mechanism)) return 2 / selection->epsilon / signal;
+  if (const auto* value = std::get_if<privacy::Gaussian>(&mechanism)) return value->sigma / value->sensitivity / signal;
+  if (const auto* value = std::get_if<privacy::DiscreteGaussian>(&mechanism)) return value->sigma / value->sensitivity / signal;
+  if (const auto* value = std::get_if<privacy::DiscreteLaplace>(&mechanism)) return std::sqrt(2.0) * value->scale / value->sensitivity / signal;
+  if (const auto* batch = std::get_if<privacy::SubsampledGaussian>(&mechanism))
+    return batch->noise_multiplier / (batch->sampling_rate * static_cast<double>(records));
+  return 0;
+}
+
+PrivateSite::~PrivateSite() = default;
+
+Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const data::Dataset& train, const linalg::Matrix& features,
+                                                       const glm::Objective& objective, Purpose purpose) {
+  PARLEY_TRY(PublicFacts facts, public_facts(job, train, features));
+  PARLEY_TRY(privacy::GridFeatures grid, privacy::GridFeatures::make(features, facts.column_bounds));
+  std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
+  site->section_ = *job.privacy;
+  const PrivacySection& section = site->section_;
+  const auto n = static_cast<double>(train.rows());
+  PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
+  PARLEY_TRY(const Delta delta, Delta::make(section.delta.value_or(1 / (n * n))));
+  if (!section.delta) site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
+                                                         with_commas(static_cast<long long>(train.rows()))));
+  site->seed_ = job.seed;
+  site->purse_ = {job.parties.front().name, section.unit, section.neighbours};
+  PARLEY_TRY(auto secure, privacy::SecureGenerator::from_system());
+  const std::string run = job.name + "-" + hexadecimal(secure->next_u64());
+  if (job.seed)
+    site->bits_ = std::make_unique<privacy::SeededGenerator>(static_cast<std::uint64_t>(*job.seed));
+  else
+    site->bits_ = std::move(secure);
+  if (purpose == Purpose::kRehearsal) {
+    site->gate_ = std::make_unique<Gate>(Gate::rehearsal(site->purse_));
+  } else {
+    PARLEY_CHECK(site->open_ledger(section, site->purse_.data_set, {epsilon, delta, privacy::Composition::kPlans}));
+    PARLEY_TRY(Gate gate, Gate::open(*site->ledger_, site->purse_, run, *site->bits_));
+    site->gate_ = std::make_unique<Gate>(std::move(gate));
+    if (section.calibration == algorithms::Calibration::kPaper) site->gate_->cover_cost();
+  }
+  site->terms_ = algorithms::PrivateTerms{
+      .target = {epsilon, delta, section.neighbours},
+      .unit = section.unit,
+      .calibration = section.calibration,
+      .smoothness = section.smoothness,
+      .derivative_bound = section.derivative_bound.value_or(default_derivative_bound(objective.task, site->facts_.label_bound)),
+      .row_bound = site->facts_.row_bound,
+      .label_bound = site->facts_.label_bound,
+      .features = &site->features_,
+      .gate = site->gate_.get()};
+  return site;
+}
+
+Result<void> PrivateSite::open_ledger(const PrivacySection& section, const std::string& data_set, const Budget& wanted) {
+  PARLEY_TRY(ledger_, privacy::Ledger::open(section.ledger));
+  PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
+  // A reproduction of a paper finds out what it costs when it plans (Gate::cover_cost).
+  if (spent.budget || section.calibration == algorithms::Calibration::kPaper) return {};
+  notes_.push_back(fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
+                               "parley ledger budget sets another", printable(data_set), section.ledger, wanted.epsilon.value(), wanted.delta.value()));
+  return ledger_->set_budget(purse_, wanted);
+}
+
+Result<PrivacyReport> PrivateSite::report() {
+  PrivacyReport report{.budget = {terms_->target.epsilon, terms_->target.delta, privacy::Composition::kPlans}};
+  report.claimed = gate_->claims_valid();
+  report.unit = section_.unit;
+  report.neighbours = section_.neighbours;
+  report.against = section_.against;
+  report.calibration = section_.calibration;
+  report.releases = gate_->releases();
+  report.derivative_bound = terms_->derivative_bound;
+  report.ledger = section_.ledger;
+  report.notes = notes_;
+  report.accountant = privacy::name(privacy::Accountant::kBasic);
+  for (const privacy::PlanReceipt& receipt : gate_->receipts()) {
+    report.epsilon += receipt.epsilon;
+    report.delta += receipt.delta;
+  }
+  report.plan = gate_->charged();
+  // One plan has the accountant that was best for it; several plans are sums.
+  if (gate_->receipts().size() == 1) {
+    PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, terms_->target.delta));
+    report.accountant = privacy::name(account.chosen);
+  }
+  for (const privacy::Event& event : report.plan.events)
+    report.noise_to_signal = std::max(report.noise_to_signal, noise_to_signal(event.mechanism, facts_.records, section_.neighbours));
+  if (report.noise_to_signal > kLoud)
+    report.notes.push_back(fmt::format("epsilon {} is small for {} records: the noise of a release is {:.2g} times the largest signal that any data "
+                                       "could have; expect a model that says little", section_.epsilon,
+                                       with_commas(static_cast<long long>(facts_.records)), report.noise_to_signal));
+  if (ledger_) {
+    PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
+    if (spent.budget) report.budget = *spent.budget;
+    report.spent_epsilon = spent.epsilon;
+    report.spent_delta = spent.delta;
+  }
+  report.statement = statement_of(report, seed_);
+  return report;
+}
+
+}  // namespace parley::catalog

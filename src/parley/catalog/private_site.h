@@ -1,0 +1,93 @@
+// What a site needs to train one job privately: the public numbers that bounds are made of, the ledger, the gate and
+// the terms that a trainer reads; and, after the run, what may be claimed.
+//
+// Everything that decides about noise, steps or bounds here comes from the job, the schema, n and d: they are public.
+// A column without a public bound, a bound or level that nobody confirmed, a rule that drops rows (n would depend on
+// the data) and a free intercept are refused.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parley/algorithms/private_terms.h"
+#include "parley/catalog/job.h"
+#include "parley/core/result.h"
+#include "parley/data/dataset.h"
+#include "parley/glm/objective.h"
+#include "parley/privacy/ledger/ledger.h"
+
+namespace parley::catalog {
+
+// What a run may say about privacy.
+struct PrivacyReport {
+  bool claimed = false;  // false: the noise came from a seed
+  double epsilon = 0;    // proved for what was charged
+  double delta = 0;
+  privacy::Unit unit = privacy::Unit::kRecord;
+  privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
+  privacy::Against against = privacy::Against::kEveryone;
+  std::string accountant;  // whose proof it is
+  algorithms::Calibration calibration = algorithms::Calibration::kProved;
+  std::int64_t releases = 0;
+  double derivative_bound = 0;
+  double noise_to_signal = 0;  // of the noisiest release, against the largest signal that any data could have
+  privacy::Plan plan;
+  std::string ledger;           // folder
+  privacy::Budget budget;       // of the data set, over all runs
+  double spent_epsilon = 0;     // of it, this run included
+  double spent_delta = 0;
+  std::string statement;        // for people
+  std::vector<std::string> notes;
+};
+
+// Facts of the training table that a private run starts from.
+struct PublicFacts {
+  std::size_t records = 0;            // n
+  std::vector<double> column_bounds;  // of the features as the trainer sees them
+  double row_bound = 0;
+  double label_bound = 1;
+};
+
+class PrivateSite {
+ public:
+  // `features` as the trainer would see them without privacy. With `rehearsal` nothing is opened or charged, and the
+  // trainer stops at its reservation: what `parley plan` shows.
+  enum class Purpose { kTraining, kRehearsal };
+  static Result<std::unique_ptr<PrivateSite>> open(const Job& job, const data::Dataset& train, const linalg::Matrix& features,
+                                                   const glm::Objective& objective, Purpose purpose = Purpose::kTraining);
+  ~PrivateSite();
+
+  [[nodiscard]] const algorithms::PrivateTerms& terms() const { return *terms_; }
+  [[nodiscard]] const linalg::Matrix& features() const { return features_.matrix(); }
+  [[nodiscard]] privacy::Gate& gate() { return *gate_; }
+  [[nodiscard]] const privacy::Purse& purse() const { return purse_; }
+  [[nodiscard]] privacy::Bits& bits() { return *bits_; }
+  [[nodiscard]] const PublicFacts& facts() const { return facts_; }
+  [[nodiscard]] Result<PrivacyReport> report();
+
+ private:
+  PrivateSite(PublicFacts facts, privacy::GridFeatures features) : facts_(std::move(facts)), features_(std::move(features)) {}
+  Result<void> open_ledger(const PrivacySection& section, const std::string& data_set, const privacy::Budget& wanted);
+
+  PublicFacts facts_;
+  privacy::GridFeatures features_;
+  PrivacySection section_;
+  privacy::Purse purse_;
+  std::optional<std::int64_t> seed_;
+  std::unique_ptr<privacy::Bits> bits_;
+  std::optional<privacy::Ledger> ledger_;
+  std::unique_ptr<privacy::Gate> gate_;
+  std::optional<algorithms::PrivateTerms> terms_;
+  std::vector<std::string> notes_;
+};
+
+// R when the job gives none: what the derivative is at most, or at a model of zeros where it has no bound.
+double default_derivative_bound(glm::Task task, double label_bound);
+
+// Noise of one release over the largest signal that any data of n records could have: of a selection, the Gumbel scale
+// against the largest score; of a value, its deviation against the largest value. 0 for what this says nothing about.
+double noise_to_signal(const privacy::Mechanism& mechanism, std::size_t records, privacy::Neighbours neighbours);
+
+}  // namespace parley::catalog

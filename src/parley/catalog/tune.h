@@ -1,0 +1,40 @@
+// Settings chosen privately: random stopping (Papernot, Steinke 2022; privacy/accounting/repeat_and_select.h).
+//
+//   1. every setting of the product of the choices gets a plan at (e, delta), by rehearsal of its trainer;
+//   2. e is the largest for which the best of K runs stays within the job's target;
+//   3. that cost is charged, once, before the first run;
+//   4. K times: draw a setting, train on the training rows, score on the validation rows with noise; keep the best.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "parley/algorithms/fit.h"
+#include "parley/catalog/job.h"
+#include "parley/catalog/private_site.h"
+#include "parley/core/result.h"
+
+namespace parley::catalog {
+
+struct Trial {
+  std::vector<std::string> settings;  // "section.key=value"
+  Trainer trainer;
+  glm::Objective objective;
+};
+
+// The product of the choices; reads the job's file once for each.
+Result<std::vector<Trial>> trials_of(const Job& job, int classes);
+
+struct TuningData {
+  std::span<const double> labels;             // of the training rows, which the site's features are of
+  const linalg::Matrix& validation;           // features as the trainer sees them
+  std::span<const double> validation_labels;
+};
+
+struct Tuned {
+  algorithms::Fit fit;
+  Trial trial;               // whose settings won: released
+  double run_epsilon = 0;    // what a single run costs
+};
+Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site, const TuningData& data, const algorithms::Observer& observer);
+
+}  // namespace parley::catalog

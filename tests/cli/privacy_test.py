@@ -1,0 +1,152 @@
+import json
+import random
+import unittest
+
+from parley_cli import CliTest
+
+SCHEMA = """
+[[column]]
+name = "age"
+type = "integer"
+lower = 0
+upper = 100
+[[column]]
+name = "dose"
+type = "number"
+bound = 1
+[[column]]
+name = "y"
+type = "label"
+"""
+
+JOB = """
+[job]
+name = "private"
+task = "logistic"
+[model]
+l1_radius = 3.0
+[algorithm]
+name = "frank-wolfe"
+iterations = 20
+[data]
+scale = "bounds"
+[privacy]
+epsilon = 2.0
+delta = 1e-5
+[[party]]
+name = "site"
+data = "data.csv"
+schema = "schema.toml"
+"""
+
+
+class Private(CliTest):
+    def setUp(self):
+        super().setUp()
+        rng = random.Random(1)
+        rows = ["age,dose,y"]
+        for _ in range(3000):
+            age, dose = rng.randint(20, 90), round(rng.uniform(-1, 1), 3)
+            rows.append(f"{age},{dose},{1 if dose + rng.gauss(0, 0.3) > 0 else 0}")
+        self.write("data.csv", "\n".join(rows) + "\n")
+        self.write("schema.toml", SCHEMA)
+        self.write("job.toml", JOB)
+
+    def test_a_private_run_says_what_it_claims(self):
+        result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
+        privacy = result["privacy"]
+        self.assertTrue(privacy["claimed"])
+        self.assertLessEqual(privacy["epsilon"], 2.0)
+        self.assertGreater(privacy["epsilon"], 1.9)
+        self.assertEqual((privacy["delta"], privacy["unit"], privacy["neighbours"], privacy["against"]), (1e-5, "record", "replace-one", "everyone"))
+        self.assertIn("2, delta 1e-05) differential privacy for one record", privacy["statement"])
+        self.assertGreater(result["metrics"]["train"]["auc"], 0.8)
+        model = json.loads((self.folder / "run" / "model.json").read_text())
+        self.assertEqual(model["provenance"]["privacy"], privacy["statement"])
+        self.succeeds("ledger", "verify", "run/ledger")
+
+    def test_the_account_of_the_events_agrees_with_the_claim(self):
+        privacy = self.json_of("train", "job.toml", "--out", "run", "--quiet")["privacy"]
+        self.write("events.json", json.dumps({"neighbours": privacy["neighbours"], "events": privacy["events"]}))
+        account = self.json_of("account", "events.json", "--delta", "1e-5")
+        self.assertAlmostEqual(account["epsilon"], privacy["epsilon"], places=9)
+
+    def test_a_second_run_needs_more_budget(self):
+        self.succeeds("train", "job.toml", "--out", "run", "--quiet")
+        before = (self.folder / "run" / "model.json").read_bytes()
+        self.refuses("train", "job.toml", "--out", "run", "--quiet", code=3, says="budget")
+        self.assertEqual((self.folder / "run" / "model.json").read_bytes(), before)
+
+    def test_a_budget_that_ends_mid_run_keeps_the_model(self):
+        self.succeeds("ledger", "budget", "site-ledger", "--data-set", "site", "--epsilon", "1", "--delta", "1e-5")
+        done = self.run_parley("train", "job.toml", "--set", "privacy.ledger=site-ledger", "--out", "run", "--quiet", "--json")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual((result["status"], result["stop_reason"]), ("budget-ended", "budget-ended"))
+        self.assertLess(result["rounds"], 20)
+        self.assertLessEqual(result["privacy"]["epsilon"], 1.0)
+        self.assertTrue((self.folder / "run" / "model.json").exists())
+
+    def test_a_seed_repeats_the_model_and_voids_the_claim(self):
+        for out in ("one", "two"):
+            result = self.json_of("train", "job.toml", "--set", "algorithm.seed=3", "--out", out, "--quiet")
+            self.assertFalse(result["privacy"]["claimed"])
+            self.assertIn("no privacy is claimed", result["privacy"]["statement"])
+        self.assertEqual((self.folder / "one" / "model.json").read_bytes(), (self.folder / "two" / "model.json").read_bytes())
+        entries = self.json_of("ledger", "show", "one/ledger", "--entries")["entries"]
+        self.assertEqual([entry["kind"] for entry in entries], ["budget", "void-plan"])
+
+    def test_what_is_not_public_is_refused(self):
+        def refused(assignment, says):
+            self.refuses("train", "job.toml", "--set", assignment, "--out", "run", "--quiet", says=says)
+
+        refused("privacy.epsilon=0", "privacy.epsilon")
+        refused("privacy.delta=1.5", "privacy.delta")
+        refused("data.scale=standardize", "data.scale")
+        refused("model.intercept=true", "model.intercept")
+        refused("algorithm.name=exact", "no private form")
+        self.write("schema.toml", SCHEMA.replace("bound = 1", ""))
+        self.refuses("train", "job.toml", "--out", "run", "--quiet", says="dose: has no public bound")
+
+    def test_labels_outside_their_bound_are_clipped_and_counted_or_refused(self):
+        rows = ["age,dose,y"] + [f"{30 + i % 40},{i % 3 - 1},{5 if i == 7 else (i % 11) / 10}" for i in range(500)]
+        self.write("data.csv", "\n".join(rows) + "\n")
+        self.write("schema.toml", SCHEMA.replace('type = "label"', 'type = "label"\nbound = 1'))
+        linear = ("train", "job.toml", "--set", "job.task=linear", "--quiet")
+        result = self.json_of(*linear, "--out", "run")
+        self.assertTrue(any("1 values beyond their bound" in note or "1 value" in note for note in result["notes"]), result["notes"])
+        self.write("schema.toml", '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('type = "label"', 'type = "label"\nbound = 1'))
+        self.refuses(*linear, "--out", "other", says="must lie between -1 and 1")
+
+    def test_an_epsilon_too_small_works_and_warns(self):
+        result = self.json_of("train", "job.toml", "--set", "privacy.epsilon=0.001", "--out", "run", "--quiet")
+        self.assertTrue(any("is small for" in note for note in result["notes"]), result["notes"])
+        plan = self.json_of("plan", "job.toml", "--set", "privacy.epsilon=0.001")
+        self.assertTrue(any("cannot work" in warning for warning in plan["warnings"]), plan["warnings"])
+
+    def test_a_plan_charges_nothing_and_agrees_with_the_run(self):
+        plan = self.json_of("plan", "job.toml", "--out", "run")["privacy"]
+        self.assertFalse((self.folder / "run").exists())
+        privacy = self.json_of("train", "job.toml", "--out", "run", "--quiet")["privacy"]
+        self.assertAlmostEqual(plan["epsilon"], privacy["epsilon"], places=9)
+        self.assertEqual(sum(release["count"] for release in plan["releases"]), privacy["releases"])
+        after = self.json_of("plan", "job.toml", "--out", "run")
+        self.assertEqual(after["privacy"]["steps_the_budget_holds"], 0)
+        self.assertTrue(any("exit 3" in warning for warning in after["warnings"]))
+        self.assertIn("noise / signal", self.succeeds("plan", "job.toml").stdout)
+
+    def test_tuning_is_inside_the_claim(self):
+        self.write("job.toml", JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1|3", "algorithm.iterations=10|20"]\n')
+        result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
+        self.assertTrue(result["privacy"]["claimed"])
+        self.assertLessEqual(result["privacy"]["epsilon"], 2.0)
+        self.assertGreater(result["privacy"]["epsilon"], 1.8)
+        self.assertTrue(any("chosen by private tuning" in note for note in result["notes"]))
+        self.write("job.toml", JOB + '[tune]\nchoices = ["data.bound=1|3"]\n')
+        self.refuses("train", "job.toml", "--out", "other", "--quiet", says="tune.choices")
+        self.write("job.toml", JOB.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", "") + '[tune]\nchoices = ["model.l2=1|3"]\n')
+        self.refuses("train", "job.toml", "--out", "other", "--quiet", says="tune")
+
+
+if __name__ == "__main__":
+    unittest.main()
