@@ -104,7 +104,12 @@ Bytes Handler::open(const wire::Frame& frame) {
   Bytes memory;
   const auto resumed = bring_back(header.run, kept, memory);
   if (!resumed) return not_admitted(header, resumed.error());
-  if (kept.over) return not_admitted(header, failed("the run is over"));
+  if (kept.over) {
+    run_ = header.run;
+    admission_ = {};
+    kept_ = std::move(kept);
+    return not_admitted(header, failed("the run is over"));
+  }
   auto admission = admit_({header.run, std::string(frame.payload), *resumed});
   if (!admission) return not_admitted(header, admission.error());
   if (*resumed)

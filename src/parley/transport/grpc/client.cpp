@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{5000};
+constexpr std::chrono::seconds kParting{2};
 
 // One stream, from dialling to its end. gRPC's threads read and write; the party's own thread takes frames
 // and answers.
@@ -48,7 +49,16 @@ class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
   void cancel() { context_.TryCancel(); }
 
-  // Ends the stream and tells why it ended.
+  // Lets the coordinator have what was said last, then ends the stream.
+  void part() {
+    std::unique_lock lock(mutex_);
+    const auto said = [&] { return reading_ended_ || (outbox_.empty() && !writing_); };
+    changed_.wait_for(lock, kParting, said);
+    if (reading_ended_ || writing_) return;
+    StartWritesDone();
+    changed_.wait_for(lock, kParting, [&] { return reading_ended_; });
+  }
+  // Ends the stream at once and tells why it ended.
   grpc::Status end() {
     cancel();
     std::unique_lock lock(mutex_);
@@ -134,7 +144,10 @@ struct GrpcClient::Core {
       if (!heard) notice("connected to " + dialing.address);
       heard = true;
       if (const auto answer = respond(*frame)) stream.send(*answer);
-      if (dialing.finished && dialing.finished()) break;
+      if (dialing.finished && dialing.finished()) {
+        stream.part();
+        break;
+      }
     }
     {
       const std::lock_guard lock(mutex);
