@@ -157,14 +157,14 @@ double without_runtime(std::size_t floats, int rounds, int clients) {
   Floats mean(floats, 1.0F);
   const std::vector<Floats> own(count, Floats(floats, 0.25F));
   std::vector<Floats> received(count, mean);
-  std::vector<Floats> replies(count, mean);
   std::vector<Floats> arrived(count, mean);
   Laps laps;
   for (int round = 0; round < rounds; ++round) {
     parallel_chunks(count, 1, [&](std::size_t c, std::size_t) {
       received[c] = mean;  // each client has its own copy, and so has the coordinator of each reply
-      local_work(received[c], own[c], replies[c]);
-      arrived[c] = replies[c];
+      Floats reply;
+      local_work(received[c], own[c], reply);
+      arrived[c] = reply;
     });
     std::fill(mean.begin(), mean.end(), 0.0F);
     for (const Floats& reply : arrived) add(reply, 1.0F / static_cast<float>(clients), mean);

@@ -50,3 +50,12 @@ TEST(Frame, EachKindOfBadFrameHasItsCode) {
   EXPECT_EQ(read_frame(bad).error(), Refusal::kDamaged);
   EXPECT_EQ(read_frame(make_frame({static_cast<Kind>(99)}, "")).error(), Refusal::kUnknownKind);
 }
+
+TEST(Frame, WithoutAChecksumItIsReadAsItIs) {
+  Header in_memory = header();
+  in_memory.checked = false;
+  const Bytes bytes = make_frame(in_memory, "payload");
+  ASSERT_TRUE(read_frame(bytes));
+  EXPECT_FALSE(read_frame(bytes)->header.checked);
+  EXPECT_EQ(bytes.size(), make_frame(header(), "payload").size());
+}

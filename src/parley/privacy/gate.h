@@ -131,9 +131,9 @@ class Gate {
   }
   // The same where the run decides: refused by a gate that charges.
   template <class T>
-  [[nodiscard]] Result<Released<T>> unprotected(const Private<T>& value) const {
+  [[nodiscard]] Result<Released<T>> unprotected(Private<T> value) const {
     if (charges()) return fail(failed("a private run releases nothing in the clear"));
-    return in_the_clear(value, Unprotected{});
+    return Released<T>(PrivateReader::take(std::move(value)), false);
   }
   template <class Norm>
   static Released<std::vector<double>> in_the_clear(const Sensitive<GridVector, Norm>& value, Unprotected) {

@@ -49,6 +49,10 @@ struct PrivateReader {
   static const T& read(const Private<T>& value) {
     return value.value_;
   }
+  template <class T>
+  static T&& take(Private<T>&& value) {
+    return std::move(value.value_);
+  }
 };
 
 // Names of the norm in which neighbouring values may differ by at most the sensitivity.

@@ -62,7 +62,10 @@ class Exchange {
   }  // empty before the first round
   [[nodiscard]] bool stop_asked() const { return terms_.stop_asked && terms_.stop_asked(); }
   [[nodiscard]] wire::Header next_task() const {
-    return {.kind = wire::Kind::kTask, .run = kept_.run, .round = kept_.round + 1};
+    return {.kind = wire::Kind::kTask,
+            .run = kept_.run,
+            .round = kept_.round + 1,
+            .checked = !channel_->in_memory()};
   }
 
   // The next round: one task frame for all parties, or one for each.

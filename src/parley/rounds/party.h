@@ -49,7 +49,8 @@ class Party final : public Responder {
   Answered answer(const wire::Header& request, std::string_view task) override {
     last_error_.clear();
     const Out out = outgoing(request.round, task);
-    return {wire::make_answer({.run = request.run, .round = request.round}, out), !out.failed()};
+    return {wire::make_answer({.run = request.run, .round = request.round, .checked = request.checked}, out),
+            !out.failed()};
   }
   [[nodiscard]] wire::Bytes memory() const override { return wire::encode(memory_); }
   Result<void> restore(std::string_view memory) override {

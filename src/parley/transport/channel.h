@@ -38,6 +38,7 @@ class Channel {
  public:
   virtual ~Channel() = default;
   [[nodiscard]] virtual int parties() const = 0;
+  [[nodiscard]] virtual bool in_memory() const { return false; }  // frames never leave this process
 
   // Queues the frame for each of the parties and returns at once. For a party that is away it is lost.
   virtual void send(std::span<const int> parties, const SharedFrame& frame) = 0;

@@ -7,7 +7,7 @@
 //          8-23  run
 //         24-31  round, counted from 1; 0 before the first
 //         32-39  bytes of the payload
-//         40-47  XXH3-64 of everything else
+//         40-47  XXH3-64 of everything else; 0: none
 //         48-    payload
 //
 // The checksum finds accidents; strangers are kept out by mutual TLS. A frame is checked before any of it is
@@ -63,10 +63,12 @@ struct Header {
   std::uint8_t code = 0;
   RunId run{};
   std::int64_t round = 0;
+  bool checked = true;  // carries a checksum; a frame that never leaves the memory of its process need not
 };
 
 struct Frame {
   Header header;
+  std::uint64_t checksum = 0;
   std::string_view payload;  // inside the bytes that were read
 };
 
@@ -97,9 +99,6 @@ Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing) {
 // The size that the beginning of a frame promises, for making room; 0 when it is not to be seen yet. Not to
 // be believed.
 std::size_t promised_size(std::string_view beginning);
-
-// Tells different contents apart; not against someone who forges them.
-std::int64_t digest(std::string_view bytes);
 
 tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit = kDefaultLimit);
 

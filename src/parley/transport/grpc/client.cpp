@@ -21,43 +21,29 @@ constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{5000};
 constexpr std::chrono::seconds kParting{2};
 
-// One stream, from dialling to its end. gRPC's threads read and write; the party's own thread takes frames
-// and answers.
+// One stream, from dialling to its end. A frame is answered where it was read: there is one at a time, and
+// handing it to another thread and back would cost more than many a round's arithmetic.
 class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  Conversation(const std::shared_ptr<grpc::Channel>& channel, std::size_t limit)
-      : stub_(channel), assembly_(limit) {
+  // Whether this was the last frame to be answered.
+  using Answer = std::function<bool(std::string_view frame, std::optional<SharedFrame>& answer)>;
+
+  Conversation(const std::shared_ptr<grpc::Channel>& channel, std::size_t limit, Answer answer)
+      : stub_(channel), answer_(std::move(answer)), assembly_(limit) {
     stub_.PrepareBidiStreamingCall(&context_, kMethod, grpc::StubOptions(), this);
-    AddHold();  // writes start outside gRPC's own reactions
+    AddHold();  // the end of the stream is asked for outside gRPC's own reactions
     StartRead(&incoming_);
     StartCall();
   }
 
-  // The next frame; nothing when the stream has ended.
-  std::optional<wire::Bytes> next() {
+  // Until the stream has ended or the last frame was answered, which then is heard of.
+  void wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !frames_.empty() || reading_ended_; });
-    if (frames_.empty()) return std::nullopt;
-    wire::Bytes frame = std::move(frames_.front());
-    frames_.pop_front();
-    return frame;
-  }
-  void send(const SharedFrame& frame) {
-    const std::lock_guard lock(mutex_);
-    outbox_.push(frame);
-    write();
+    changed_.wait(lock, [&] { return reading_ended_ || over_; });
+    if (over_) part(lock);
   }
   void cancel() { context_.TryCancel(); }
 
-  // Lets the coordinator have what was said last, then ends the stream.
-  void part() {
-    std::unique_lock lock(mutex_);
-    const auto said = [&] { return reading_ended_ || (outbox_.empty() && !writing_); };
-    changed_.wait_for(lock, kParting, said);
-    if (reading_ended_ || writing_) return;
-    StartWritesDone();
-    changed_.wait_for(lock, kParting, [&] { return reading_ended_; });
-  }
   // Ends the stream at once and tells why it ended.
   grpc::Status end() {
     cancel();
@@ -69,14 +55,21 @@ class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
 
   void OnReadDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
     if (!ok || assembly_.add(incoming_)) {
-      reading_ended_ = true;
       if (ok) context_.TryCancel();
-    } else {
-      if (assembly_.complete()) frames_.push_back(assembly_.take());
-      StartRead(&incoming_);
+      const std::lock_guard lock(mutex_);
+      reading_ended_ = true;
+      return changed_.notify_all();
     }
+    std::optional<SharedFrame> answer;
+    const bool last = assembly_.complete() && answer_(assembly_.take(), answer);
+    const std::lock_guard lock(mutex_);
+    if (answer) {
+      outbox_.push(*answer);
+      write();
+    }
+    over_ = over_ || last;
+    StartRead(&incoming_);
     changed_.notify_all();
   }
   void OnWriteDone(bool ok) override {
@@ -94,6 +87,14 @@ class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
 
  private:
+  // Lets the coordinator have what was said last, then ends the stream.
+  void part(std::unique_lock<std::mutex>& lock) {
+    const auto said = [&] { return reading_ended_ || (outbox_.empty() && !writing_); };
+    changed_.wait_for(lock, kParting, said);
+    if (reading_ended_ || writing_) return;
+    StartWritesDone();
+    changed_.wait_for(lock, kParting, [&] { return reading_ended_; });
+  }
   void write() {
     if (writing_ || reading_ended_ || outbox_.empty()) return;
     outgoing_ = outbox_.next();
@@ -102,10 +103,10 @@ class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
 
   grpc::GenericStub stub_;
+  Answer answer_;
   grpc::ClientContext context_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<wire::Bytes> frames_;
   Assembly assembly_;
   Outbox outbox_;
   grpc::ByteBuffer incoming_;
@@ -113,6 +114,7 @@ class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   grpc::Status status_;
   bool writing_ = false;
   bool reading_ended_ = false;
+  bool over_ = false;
   bool done_ = false;
 };
 
@@ -133,22 +135,19 @@ struct GrpcClient::Core {
 
   // Answers until the stream ends; whether anything came over it.
   bool converse(const Respond& respond, grpc::Status& status) {
-    Conversation stream(channel, dialing.limit);
+    bool heard = false;
+    const auto answer = [&](std::string_view frame, std::optional<SharedFrame>& made) {
+      if (!std::exchange(heard, true)) notice("connected to " + dialing.address);
+      made = respond(frame);
+      return dialing.finished && dialing.finished();
+    };
+    Conversation stream(channel, dialing.limit, answer);
     {
       const std::lock_guard lock(mutex);
       conversation = &stream;
       if (stopped) stream.cancel();
     }
-    bool heard = false;
-    while (const auto frame = stream.next()) {
-      if (!heard) notice("connected to " + dialing.address);
-      heard = true;
-      if (const auto answer = respond(*frame)) stream.send(*answer);
-      if (dialing.finished && dialing.finished()) {
-        stream.part();
-        break;
-      }
-    }
+    stream.wait();
     {
       const std::lock_guard lock(mutex);
       conversation = nullptr;

@@ -13,6 +13,7 @@ class InProcess final : public Channel {
   explicit InProcess(std::vector<Respond> parties);
 
   [[nodiscard]] int parties() const override { return static_cast<int>(parties_.size()); }
+  [[nodiscard]] bool in_memory() const override { return true; }
   void send(std::span<const int> parties, const SharedFrame& frame) override;
   std::optional<Arrival> receive(Clock::time_point deadline) override;
   void drop(int party) override;
