@@ -203,7 +203,9 @@ class ProximalNewton {
       model.minimise_on_ball(radius, least, all_zero() ? 0.5 * steepest : steepest, 1e-14 * steepest);
     } else {
       const double wrong = model.violation(objective_.l1);
-      model.minimise(objective_.l1, wrong * std::min(0.03, wrong / objective_.l1));
+      // Rough while far, superlinear when near, and as exact as can be when the objective has nothing more to
+      // say.
+      model.minimise(objective_.l1, wrong * (stalled_ ? 1e-8 : std::min(0.03, wrong / objective_.l1)));
     }
     const std::span<const double> target = model.solution();
     std::vector<double> step(size);

@@ -52,7 +52,12 @@ class WorkingColumns {
   }
 
  private:
+  void copy_columns(const linalg::Matrix& features);
+  void make_rows();
+  void make_tiles();
+
   std::size_t samples_ = 0;
+  bool one_class_ = true;
   std::vector<Coordinate> coordinates_;
   std::vector<std::size_t> starts_;
   std::vector<linalg::Index> rows_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/algorithms/exact_sparse_gram.h"
 #include "parley/algorithms/margin_losses.h"
 #include "parley/core/threads.h"
 #include "parley/glm/loss.h"
-#include "parley/linalg/kernels.h"
 
 namespace parley::algorithms {
 
@@ -24,40 +24,6 @@ std::size_t slots_per_chunk(const WorkingColumns& columns) {
 
 double entropy_term(double p) {
   return p > 0 ? p * std::log(p) : 0.0;
-}
-
-// Lower triangle of X' diag(h) X over the tiles of X, and above the diagonal inside tiles.
-void tiled_gram(const WorkingColumns& columns, std::span<const double> weights, std::span<double> gram) {
-  constexpr std::size_t kTile = WorkingColumns::kTileWidth;
-  static_assert(kTile == linalg::kTile);
-  constexpr std::size_t kPanelRows = 256;  // a panel of all weighted tiles stays in the second-level cache
-  constexpr std::size_t kTilesPerChunk = 4;
-  const std::size_t rows = columns.samples();
-  const std::size_t tiles = columns.tile_count();
-  std::vector<double> weighted(tiles * rows * kTile);
-  parallel_chunks(tiles, 1, [&](std::size_t t, std::size_t) {
-    const double* const from = columns.tile(t);
-    double* const to = weighted.data() + t * rows * kTile;
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t c = 0; c < kTile; ++c) to[i * kTile + c] = weights[i] * from[i * kTile + c];
-  });
-  const std::size_t padded = tiles * kTile;
-  std::vector<double> sums(padded * padded);
-  parallel_chunks(tiles, kTilesPerChunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t first = 0; first < rows; first += kPanelRows)
-      for (std::size_t a = begin; a < end; ++a)
-        for (std::size_t b = 0; b <= a; ++b)
-          linalg::kernels().gram_tile(
-              columns.tile(a) + first * kTile, weighted.data() + (b * rows + first) * kTile,
-              std::min(kPanelRows, rows - first), &sums[a * kTile * padded + b * kTile], padded);
-  });
-  const std::size_t size = columns.size();
-  for (std::size_t a = 0; a < size; ++a) std::copy_n(&sums[a * padded], a + 1, &gram[a * size]);
-}
-
-void mirror(std::size_t size, std::span<double> square) {
-  for (std::size_t a = 0; a < size; ++a)
-    for (std::size_t b = 0; b < a; ++b) square[b * size + a] = square[a * size + b];
 }
 
 // f + f* + theta m for one row; target is -n theta, the derivative that theta stands for.
@@ -98,32 +64,7 @@ class ScalarMeanLoss final : public MeanLoss {
 
   void hessian(const WorkingColumns& columns, const Slopes& slopes,
                std::span<double> hessian) const override {
-    const std::size_t size = columns.size();
-    if (columns.tiled()) {
-      tiled_gram(columns, slopes.curvature, hessian);
-      mirror(size, hessian);
-      return;
-    }
-    std::fill(hessian.begin(), hessian.end(), 0.0);
-    parallel_chunks(size, slots_per_chunk(columns), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t a = begin; a < end; ++a) {
-        double* const into = hessian.data() + a * size;
-        const std::uint32_t* const slots = columns.slots();
-        const double* const values = columns.row_values();
-        columns.for_each_in_slot(a, [&](Index i, double value) {
-          const double weighted = value * slopes.curvature[static_cast<std::size_t>(i)];
-          // Rows list their slots in ascending order: slot a itself ends the lower triangle.
-          std::size_t k = columns.row_start(static_cast<std::size_t>(i));
-          if (values != nullptr) {
-            for (; slots[k] != a; ++k) into[slots[k]] += weighted * values[k];
-          } else {
-            for (; slots[k] != a; ++k) into[slots[k]] += weighted;
-          }
-          into[a] += weighted * value;
-        });
-      }
-    });
-    mirror(size, hessian);
+    gram_.run(columns, slopes.curvature, hessian);
   }
 
   void balance(std::span<double> theta) const override {
@@ -163,6 +104,7 @@ class ScalarMeanLoss final : public MeanLoss {
   glm::Task task_;
   std::span<const double> labels_;
   double share_;  // 1/n
+  mutable WorkingGram gram_;  // its memory only
 };
 
 class SoftmaxMeanLoss final : public MeanLoss {
