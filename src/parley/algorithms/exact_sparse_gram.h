@@ -1,9 +1,9 @@
 // X' diag(h) X of a working set: the Hessian of a mean loss with second derivatives h.
 //
-// Dense columns: tile by tile, a panel of rows at a time. Sparse ones: row by row, every pair of a row's entries
-// adds its product to one place. Two entries at a time share the way through the entries before them: short
-// loops of unpredictable length are what this costs. Rows are cut at places that depend on the data alone and
-// the parts added in order, so the result does not depend on the number of threads.
+// Dense columns: tile by tile, a panel of rows at a time. Sparse ones: row by row, every pair of a row's
+// entries adds its product to one place. Two entries at a time share the way through the entries before them:
+// short loops of unpredictable length are what this costs. Rows are cut at places that depend on the data
+// alone and the parts added in order, so the result does not depend on the number of threads.
 #pragma once
 #include <cstddef>
 #include <span>

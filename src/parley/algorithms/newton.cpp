@@ -75,6 +75,18 @@ Error no_minimum() {
 
 }  // namespace
 
+long double penalty_mismatch(std::span<const double> penalties, std::span<const double> weights,
+                             std::span<const double> image, long double n) {
+  const double l2 = *std::max_element(penalties.begin(), penalties.end());
+  long double sum = 0;
+  for (std::size_t j = 0; j < weights.size(); ++j)
+    if (penalties[j] > 0) {
+      const long double scaled = image[j] / n;
+      sum += 0.5L * l2 * weights[j] * weights[j] + scaled * scaled / (2.0L * l2);
+    }
+  return sum;
+}
+
 Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings,
                    const Observer& observer) {
   const std::span<const double> penalties = problem.penalties();

@@ -116,14 +116,7 @@ class SoftmaxProblem : public NewtonProblem {
     }
     std::vector<double> image(weights.size());
     rows_.multiply_transposed(dual, image, classes_);
-    const double l2 = *std::max_element(penalties_.begin(), penalties_.end());
-    long double norms = 0;
-    for (std::size_t j = 0; j < weights.size(); ++j)
-      if (penalties_[j] > 0) {
-        const long double scaled = image[j] / n;
-        norms += 0.5L * l2 * weights[j] * weights[j] + scaled * scaled / (2.0L * l2);
-      }
-    return static_cast<double>(mismatch / n + norms);
+    return static_cast<double>(mismatch / n + penalty_mismatch(penalties_, weights, image, n));
   }
 
   [[nodiscard]] bool separated() const override {
