@@ -1,8 +1,7 @@
 """`exact` with an l2 penalty beside LIBLINEAR and scikit-learn: time to 1e-6 relative suboptimality.
 
-    python3 -m venv build-bench/venv && build-bench/venv/bin/pip install liblinear-official scikit-learn
     bench/run exact_smooth
-    build-bench/venv/bin/python bench/exact_smooth.py [--sets a9a,news20] [--tasks logistic,squared-hinge] [--pairs 5]
+    python3 bench/exact_smooth.py [--sets a9a,news20] [--tasks logistic,squared-hinge] [--pairs 5]
 
 Every peer first gets the loosest tolerance that reaches the goal (kept in build-bench/tolerances.json; --calibrate
 does only that). Peers that then need more than three times the best's time are left out. The others run in turn, and each pair of
@@ -10,29 +9,22 @@ neighbouring runs gives one ratio. Loading and converting the data are outside t
 are measured in CPU seconds with one thread, `exact` in wall seconds with one thread and with two.
 """
 import argparse
-import importlib.util
 import json
 import os
 import statistics
 import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-if importlib.util.find_spec("liblinear") is None:  # the peers live in their own environment
-    peers = ROOT / "build-bench/venv/bin/python"
-    if not peers.exists():
-        sys.exit("exact_smooth: needs build-bench/venv with liblinear-official and scikit-learn; see the top of this file")
-    os.execv(peers, [str(peers), *sys.argv])
+import peers as peer_environment
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
+peer_environment.use(["scikit-learn", "liblinear-official"], ["sklearn", "liblinear"])
+ROOT = peer_environment.ROOT
 
 import numpy as np  # noqa: E402
 
-import exact_sparse_data as exact_sets  # noqa: E402
+import exact_data  # noqa: E402
 
 GOAL = 1e-6
 TOLERANCES = [10.0**-k for k in np.arange(-1.5, 9, 0.5)]
@@ -53,7 +45,7 @@ class Exact:
 
     def solve(self, task, l2, stop, threads):
         self.ask(f"threads {threads}")
-        cpu, wall, objective, gap, iterations = self.ask(f"solve {task} {l2!r} {stop!r}")
+        cpu, wall, objective, gap, iterations, _ = self.ask(f"solve {task} 0 {l2!r} -1 {stop!r}")
         return {"cpu": float(cpu), "wall": float(wall), "objective": float(objective), "gap": float(gap),
                 "iterations": int(iterations)}
 
@@ -135,7 +127,7 @@ def calibrated(key, peers, reached):
 
 
 def compare(name, task, arguments):
-    x, y, data_file = exact_sets.load(name, arguments.shared, arguments.cache)
+    x, y, data_file = exact_data.load(name, arguments.shared, arguments.cache)
     l2 = 1.0 / x.shape[0]
     ours = Exact(arguments.program, data_file)
     optimum = ours.solve(task, l2, -1.0, 2)
@@ -169,7 +161,7 @@ def main():
     parser.add_argument("--sets", default="a9a,news20,gisette-standin,rcv1-shape")
     parser.add_argument("--tasks", default="logistic,squared-hinge")
     parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--program", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/exact_bench"))
+    parser.add_argument("--program", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/exact_driver"))
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", str(ROOT / "../shared")))
     parser.add_argument("--cache", default=str(ROOT / "build-bench/data"))
     parser.add_argument("--calibrate", action="store_true")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""exact_sparse beside its peers: time to a relative suboptimality of 1e-6, without an intercept.
+"""`exact` with an l1 penalty beside its peers: time to a relative suboptimality of 1e-6, without an intercept.
 
-  bench/exact_sparse.py --driver build/bench/exact_sparse_driver --shared ../shared [--sets a9a] [--problems lasso]
+    bench/run exact_sparse
+    python3 bench/exact_sparse.py [--driver build/bench/exact_driver] [--shared ../shared] [--sets a9a] [--problems lasso]
 
 L1 logistic regression at C = 1 (l1 = 1/n) and the Lasso at 0.05 of the largest useful penalty, on the sets of
-exact_sparse_data.py. The optimum comes from exact_sparse at its full accuracy (gap <= 1e-10); objectives are
+exact_data.py. The optimum comes from `exact` at its full accuracy (gap <= 1e-10); objectives are
 evaluated here, in numpy, from the weights each solver returns. Every peer first gets the loosest of a list of tolerances that
-reaches the target (a call of more than --patience CPU seconds ends its list); then peers and exact_sparse alternate, --pairs times, on
+reaches the target (a call of more than --patience CPU seconds ends its list); then peers and `exact` alternate, --pairs times, on
 one thread each, and the median of the per-pair ratios of CPU time is reported. Data conversion (CSC for those that
 want it) and compilation (a call before) are not timed. Needs the peers: scikit-learn, skglm, celer, liblinear-official, python-glmnet.
 """
@@ -20,13 +21,15 @@ import time
 import warnings
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[variable] = "1"
+import peers as peer_environment
+
+peer_environment.use(["scikit-learn", "skglm", "celer", "liblinear-official", "python-glmnet"],
+                     ["sklearn", "skglm", "celer", "liblinear", "glmnet"])
+
 import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import exact_sparse_data  # noqa: E402
+import exact_data  # noqa: E402
 
 warnings.filterwarnings("ignore")
 TARGET = 1e-6
@@ -150,7 +153,7 @@ def calibrate(peer, reached, patience):
 
 
 def compare(driver, name, problem, options):
-    x, y, binary = exact_sparse_data.load(name, options.shared, options.cache)
+    x, y, binary = exact_data.load(name, options.shared, options.cache)
     n = x.shape[0]
     driver.ask("threads 1")
     driver.ask(f"load {binary}")
@@ -189,10 +192,10 @@ def compare(driver, name, problem, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--driver", default="build/bench/exact_sparse_driver")
+    parser.add_argument("--driver", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", "build")) / "bench/exact_driver"))
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", "../shared"))
     parser.add_argument("--cache", default="build-bench/data")
-    parser.add_argument("--sets", nargs="*", default=list(exact_sparse_data.SETS))
+    parser.add_argument("--sets", nargs="*", default=list(exact_data.SETS))
     parser.add_argument("--problems", nargs="*", default=["logistic", "lasso"])
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--patience", type=float, default=10)

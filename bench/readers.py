@@ -23,20 +23,11 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import peers as peer_environment
+
+peer_environment.use(["scikit-learn", "pandas", "liblinear-official"], ["sklearn", "pandas", "liblinear"])
+ROOT = peer_environment.ROOT
 CACHE = ROOT / "build-bench"
-PEERS = ["scikit-learn", "pandas", "liblinear-official"]
-
-if sys.prefix == sys.base_prefix:  # the peers live in their own environment
-    python = CACHE / "venv/bin/python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(CACHE / "venv")], check=True)
-    if subprocess.run([python, "-c", "import sklearn, pandas, liblinear"], stderr=subprocess.DEVNULL).returncode:
-        subprocess.run([python, "-m", "pip", "-q", "install", *PEERS], check=True)
-    os.execv(python, [str(python), *sys.argv])
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = "1"
 
 
 def write_a9a_shape(out):

@@ -1,9 +1,9 @@
-// Answers timing questions about exact_sparse, so that a script can alternate it with its peers.
+// Answers timing questions about `exact`, one line each, so that a script can alternate it with its peers.
 //
-//   load FILE                        rows, columns, then offsets (int64), columns (int32), values and labels
-//   (double) solve TASK L1 L2 RADIUS STOP     RADIUS < 0: none. Stops when the objective is at most STOP.
+//   load FILE                        rows, columns (int64), offsets (int64), columns (int32), values, labels
+//   solve TASK L1 L2 RADIUS STOP     RADIUS < 0: none. Stops when the objective is at most STOP.
 //     -> cpu seconds, wall seconds, objective, gap, iterations, nonzeros
-//   trace TASK L1 L2 RADIUS          one line per round to stderr
+//   trace TASK L1 L2 RADIUS          one line per iteration to stderr
 //   threads N
 //   model FILE                       the weights of the last solve, as doubles
 #include <chrono>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "parley/algorithms/exact_sparse.h"
+#include "parley/algorithms/exact.h"
 #include "parley/core/threads.h"
 
 namespace {
@@ -109,7 +109,7 @@ int main() {
       words >> stop;
       const double cpu = cpu_seconds();
       const double wall = wall_seconds();
-      const auto fit = algorithms::exact_sparse(
+      const auto fit = algorithms::exact(
           {data.features, data.labels, wanted}, {}, [&](const algorithms::Progress& at) {
             if (verb == "trace")
               std::fprintf(stderr, "%3d  cpu %.4f  wall %.4f  objective %.15g  gap %.3g\n", at.iteration,

@@ -1,4 +1,4 @@
-"""Data sets of the exact_sparse benchmark, as scipy CSR matrices and +-1 labels, kept under build-bench/data."""
+"""Data sets of the benchmarks of `exact`, as scipy CSR matrices and +-1 labels, kept under build-bench/data."""
 import io
 import lzma
 from pathlib import Path
