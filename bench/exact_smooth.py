@@ -24,7 +24,7 @@ ROOT = peer_environment.ROOT
 
 import numpy as np  # noqa: E402
 
-import exact_data  # noqa: E402
+import exact_sparse_data as exact_data  # noqa: E402
 
 GOAL = 1e-6
 TOLERANCES = [10.0**-k for k in np.arange(-1.5, 9, 0.5)]

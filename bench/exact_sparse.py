@@ -5,7 +5,7 @@
     python3 bench/exact_sparse.py [--driver build/bench/exact_driver] [--shared ../shared] [--sets a9a] [--problems lasso]
 
 L1 logistic regression at C = 1 (l1 = 1/n) and the Lasso at 0.05 of the largest useful penalty, on the sets of
-exact_data.py. The optimum comes from `exact` at its full accuracy (gap <= 1e-10); objectives are
+exact_sparse_data.py. The optimum comes from `exact` at its full accuracy (gap <= 1e-10); objectives are
 evaluated here, in numpy, from the weights each solver returns. Every peer first gets the loosest of a list of tolerances that
 reaches the target (a call of more than --patience CPU seconds ends its list); then peers and `exact` alternate, --pairs times, on
 one thread each, and the median of the per-pair ratios of CPU time is reported. Data conversion (CSC for those that
@@ -29,7 +29,7 @@ peer_environment.use(["scikit-learn", "skglm", "celer", "liblinear-official", "p
 import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
-import exact_data  # noqa: E402
+import exact_sparse_data as exact_data  # noqa: E402
 
 warnings.filterwarnings("ignore")
 TARGET = 1e-6
