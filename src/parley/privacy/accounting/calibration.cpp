@@ -27,10 +27,12 @@ double log_of(double delta) {
   return std::log(std::max(delta, 1e-300));
 }
 
-// While searching, the grid may cost 0.5 % of delta, and an answer this close below the target in ln delta is
-// taken: some 1e-4 of the noise.
-constexpr double kSearchGrid = 5e-3;
-constexpr double kClose = 6e-3;
+// While searching, the grid may cost 1 % of delta, and an answer this close below the target in ln delta is taken: some
+// 6e-4 of the noise. An answer at least kClear below it needs no second look: the accountant's own grid costs 0.1 % of
+// delta, so that asking it for epsilon at the target's delta stays within the target too.
+constexpr double kSearchGrid = 1e-2;
+constexpr double kClose = 1.6e-2;
+constexpr double kClear = 2e-3;
 
 struct Bracket {
   double safe, unsafe;  // ln scale
@@ -124,16 +126,18 @@ Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(
       const double value = estimated_log_delta(plan_at(std::exp(x)), epsilon, goal);
       return std::isnan(value) ? 1.0 : std::max(value, -690.0);
     };
-    double aim = goal, x = start;
+    const double middle = goal - 0.5 * (kClose + kClear);
+    double aim = middle - kSearchGrid, x = start;
     for (int i = 0; i < 6; ++i) {
-      const auto near = cross([&](double at) { return estimate(at) - aim; }, x, i == 0 ? 0.5 : 0.01, 2e-5);
+      const auto near = cross([&](double at) { return estimate(at) - aim; }, x, i == 0 ? 0.5 : 0.01, 5e-5);
       if (!near) break;
       x = near->safe;
       const double value = bound(x);
+      if (value <= goal - kClear && value > goal - kClose) return std::exp(x);
       if (value <= goal && value > goal - kClose) return settle(x);
       start = x;
       stride = 0.004;
-      aim -= value - (goal - 0.5 * kClose);
+      aim -= value - middle;
     }
   }
   const auto found = cross([&](double x) { return bound(x) - goal; }, start, stride, 5e-5);

@@ -49,7 +49,7 @@ Result<SelectAndReleaseNoise> select_and_release_noise(const Target& target, con
                                                        Accountant accountant = Accountant::kBest);
 
 // The general form. `plan_at(scale)` must cost more as scale grows (scale = 1/noise, say): the largest scale
-// whose plan stays within the target, to a relative 1e-4, always on the safe side.
+// whose plan stays within the target, to a relative 2e-3 and usually better, always on the safe side.
 Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess,
                              Accountant accountant = Accountant::kBest);
 // The same for any nondecreasing delta(scale).

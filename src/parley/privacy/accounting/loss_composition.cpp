@@ -380,7 +380,10 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   // Fourier: product of powers. Each law is centred first, so phases stay small where the product is large.
   const auto n = static_cast<std::size_t>(size), half = n / 2 + 1;
   Eigen::FFT<double>& transform = transform_of_this_thread();
-  std::vector<double> signal(n);
+  // Kept between calls: fresh memory of this size costs about as much as what is computed in it.
+  thread_local std::vector<double> signal;
+  thread_local std::vector<Complex> spectrum;
+  signal.resize(n);
   const double relative = 12 * kUnit * std::log2(static_cast<double>(size));
   struct Spectrum {
     std::vector<Complex> value;
@@ -409,7 +412,7 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   // Cauchy-Schwarz over frequencies with the 2-norm of dF, plus the rounding of the power itself. Where the
   // product is below e^-90 even with every |F| widened by its error it is set to 0; that costs e^-90 per
   // frequency.
-  std::vector<Complex> spectrum(half, Complex(0));
+  spectrum.assign(half, Complex(0));
   std::vector<double> squares(spectra.size(), 0.0);
   double total_size = 0, neglected = 0;
   constexpr double kNegligibleLog = -90;

@@ -315,7 +315,7 @@ struct Ledger::State {
       if (standing.budget()->composition == Composition::kPlans) {
         const auto pure = pure_epsilon(charged.plan);
         // Delta that is used up leaves what needs none.
-        const auto price = delta ? price_of(charged.plan, *delta)
+        const auto price = delta ? price_of(charged.plan, *delta, left.epsilon)
                                  : (pure ? Result<Price>(Price{*pure, 0}) : fail(pure.error()));
         if (!price || !std::isfinite(price->epsilon)) return false;
         charged.price = *price;

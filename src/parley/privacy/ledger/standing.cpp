@@ -33,10 +33,16 @@ double sum_rounded_up(double a, double b) {
   return lost > 0 ? std::nextafter(sum, std::numeric_limits<double>::infinity()) : sum;
 }
 
-Result<Price> price_of(const Plan& plan, Delta delta) {
+Result<Price> price_of(const Plan& plan, Delta delta, double most) {
   PARLEY_TRY(const double pure, pure_epsilon(plan));
   PARLEY_TRY(const double best, epsilon_at(plan, delta));
-  return pure <= best ? Price{pure, 0} : Price{best, delta.value()};
+  if (pure <= best) return Price{pure, 0};
+  // A plan that was calibrated to `most` was checked there, on the calibration's grid; epsilon may come out a hair above.
+  if (best > most && best < most * (1 + 1e-3)) {
+    PARLEY_TRY(const double there, delta_at(plan, most));
+    if (there <= delta.value()) return Price{most, delta.value()};
+  }
+  return Price{best, delta.value()};
 }
 
 void Standing::group(std::vector<Event>& events, const Event& event) {

@@ -26,8 +26,9 @@ struct Price {
 // A sum of numbers that are not negative, never below the true one; exact while the double sum is.
 double sum_rounded_up(double a, double b);
 
-// The smallest proved epsilon of the plan at `delta`; with delta 0 where the plan is pure and that costs no more.
-Result<Price> price_of(const Plan& plan, Delta delta);
+// The smallest proved epsilon of the plan at `delta`; with delta 0 where the plan is pure and that costs no more. `most`:
+// an epsilon that is tried where the smallest found is barely above it.
+Result<Price> price_of(const Plan& plan, Delta delta, double most);
 
 class Standing {
  public:

@@ -1,0 +1,174 @@
+// Whole plans in the ledger, under the conditions that lose money elsewhere.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+
+#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/standing.h"
+
+using namespace parley;
+using namespace parley::privacy;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
+const Delta kDelta = *Delta::make(1e-6);
+
+// One step costs epsilon exactly: pure, so nothing has to be searched for.
+PlanRequest request(const std::string& run, double epsilon, std::int64_t steps) {
+  return {.run = run, .key = "plan", .step = {{Pure{epsilon}, 1}}, .steps = steps, .delta = kDelta};
+}
+
+class PlanChargesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "parley-plans-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  Ledger opened() { return std::move(*Ledger::open(folder_)); }
+  void allow(double epsilon) {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(epsilon), kDelta, Composition::kPlans}));
+  }
+  fs::path folder_;
+};
+
+}  // namespace
+
+TEST_F(PlanChargesTest, ProcessesTogetherNeverOverspend) {
+  allow(1.0);
+  std::vector<pid_t> children;
+  for (int p = 0; p < 3; ++p) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto ledger = Ledger::open(folder_);
+      int steps = 0;
+      for (int i = 0; ledger && i < 10; ++i)
+        if (const auto receipt = ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 4)))
+          steps += static_cast<int>(receipt->steps);
+      ::_exit(steps);
+    }
+    children.push_back(child);
+  }
+  int steps = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    steps += WEXITSTATUS(status);
+  }
+  Ledger ledger = opened();
+  EXPECT_TRUE(ledger.verify());
+  EXPECT_LE(ledger.spent(kPatients)->epsilon, 1.0);
+  // 50 steps of 0.02, or one less where sums were rounded up.
+  EXPECT_GE(steps, 49);
+  EXPECT_LE(steps, 50);
+}
+
+TEST_F(PlanChargesTest, SurviveKillAtAnyPoint) {
+  allow(1000);
+  std::int64_t said = 0;
+  for (int trial = 0; trial < 8; ++trial) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      auto ledger = Ledger::open(folder_);
+      for (int i = 0; ledger; ++i) {
+        if (!ledger->charge_plan(kPatients, request(std::to_string(trial) + "/" + std::to_string(i), 1e-3, 3))) break;
+        const char byte = 1;
+        if (::write(ends[1], &byte, 1) != 1) break;
+      }
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    char byte = 0;
+    for (int receipts = 0; receipts <= trial; ++receipts) said += ::read(ends[0], &byte, 1);
+    ::kill(child, SIGKILL);
+    while (::read(ends[0], &byte, 1) == 1) ++said;
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.verify());
+    EXPECT_GE(ledger.spent(kPatients)->charges, said) << "a plan that was drawn from is in the ledger";
+  }
+}
+
+TEST_F(PlanChargesTest, AFullDiskChargesNothingAndLosesNothing) {
+  allow(1000);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    limit.rlim_cur = limit.rlim_max = 64 * 1024;
+    auto ledger = Ledger::open(folder_);
+    if (!ledger || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(100);
+    int paid = 0;
+    while (paid < 99 && ledger->charge_plan(kPatients, request(std::string(4000, 'r') + std::to_string(paid), 0.1, 2))) ++paid;
+    ::_exit(paid);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_LT(WEXITSTATUS(status), 99) << "the limit never struck";
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.verify());
+  EXPECT_EQ(ledger.spent(kPatients)->charges, WEXITSTATUS(status));
+  EXPECT_TRUE(ledger.charge_plan(kPatients, request("later", 0.1, 1)));
+}
+
+TEST_F(PlanChargesTest, RefuseWhatIsNoPlan) {
+  allow(1.0);
+  Ledger ledger = opened();
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", std::nan(""), 1)));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, 0)));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, -3)));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, INT64_MAX)));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, {.run = "a", .key = "k", .step = {{Unprotected{}, 1}}, .steps = 1, .delta = kDelta}));
+  EXPECT_EQ(ledger.spent(kPatients)->charges, 0);
+  ASSERT_TRUE(ledger.charge_plan(kPatients, request("a", 0.1, 1)));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, 1))) << "a run and key pay once";
+  EXPECT_EQ(ledger.spent(kPatients)->charges, 1);
+}
+
+TEST_F(PlanChargesTest, ALoweredBudgetCountsThePlansBefore) {
+  allow(1.0);
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.charge_plan(kPatients, request("a", 0.5, 1)));
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(0.4), kDelta, Composition::kPlans}));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("b", 0.001, 1)));
+  // By steps the same events count through the filter.
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(0.6), kDelta, Composition::kSteps}));
+  EXPECT_EQ(ledger.charge_plan(kPatients, request("c", 0.04, 5))->steps, 2);
+}
+
+TEST_F(PlanChargesTest, ASingleReleaseBetweenPlansMustBePure) {
+  allow(1.0);
+  Ledger ledger = opened();
+  EXPECT_FALSE(ledger.charge(kPatients, {"run", "g", {Gaussian{1e6, 1}, 1}}));
+  EXPECT_TRUE(ledger.charge(kPatients, {"run", "p", {Pure{0.9}, 1}}));
+  EXPECT_EQ(ledger.charge_plan(kPatients, request("b", 0.04, 5))->steps, 2);
+}
+
+TEST(RoundedSums, NeverFallBelowTheTrueSum) {
+  EXPECT_EQ(sum_rounded_up(0.0, 0.1), 0.1);
+  EXPECT_EQ(sum_rounded_up(0.5, 0.25), 0.75);
+  EXPECT_GT(sum_rounded_up(1.0, 1e-300), 1.0);
+  double sum = 0;
+  long double exact = 0;
+  for (int i = 0; i < 1000; ++i) {
+    sum = sum_rounded_up(sum, 0.1);
+    exact += 0.1;  // as the double it is: long double has room for a thousand of them
+  }
+  EXPECT_GE(static_cast<long double>(sum), exact);
+  EXPECT_NEAR(sum, 100.0, 1e-9);
+}
