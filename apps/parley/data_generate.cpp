@@ -47,8 +47,8 @@ Result<int> run(const data::Recipe& recipe, const Asked& asked) {
     out["job"] = generated.job.string();
     fmt::print("{}\n", out.dump(1));
   } else {
-    fmt::print("{}wrote {} (the true model) and {}\nnext: parley train {}\n", lines_about(generated.tables),
-               generated.truth.string(), generated.job.string(), generated.job.string());
+    fmt::print("{}wrote {} (the true model) and {}\n{}", lines_about(generated.tables),
+               generated.truth.string(), generated.job.string(), next_step(generated.job));
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "parley/catalog/job.h"
 #include "parley/core/text.h"
 
 namespace parley::app {
@@ -42,6 +43,12 @@ std::string lines_about(const std::vector<std::string>& notes) {
   std::string out;
   for (const std::string& note : notes) out += "note: " + note + '\n';
   return out;
+}
+
+std::string next_step(const std::filesystem::path& job) {
+  const auto read = catalog::read_job(job.string(), {});
+  if (read) return fmt::format("next: parley train {}\n", job.string());
+  return fmt::format("note: this version cannot train the job as drafted: {}\n", read.error().message);
 }
 
 }  // namespace parley::app

@@ -1,5 +1,6 @@
 // What the data verbs say about the files they wrote.
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace parley::app {
 // shape.
 std::string lines_about(const std::vector<data::WrittenTable>& tables);
 std::string lines_about(const std::vector<std::string>& notes);
+
+// What to do with a drafted job: train it, or why this version cannot.
+std::string next_step(const std::filesystem::path& job);
 
 // For options that count: digits only. Unsigned numbers would take -1 for a very large one.
 std::string whole_number(const std::string& text);  // empty, or the rule that is broken

@@ -88,8 +88,8 @@ Result<int> run(const Asked& asked, bool parts_given) {
     out["notes"] = split.notes;
     fmt::print("{}\n", out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print("{}{}wrote {} (who got what) and {}\nnext: parley train {}\n", lines_about(split.tables),
-               lines_about(split.notes), split.record.string(), split.job.string(), split.job.string());
+    fmt::print("{}{}wrote {} (who got what) and {}\n{}", lines_about(split.tables), lines_about(split.notes),
+               split.record.string(), split.job.string(), next_step(split.job));
   }
   return 0;
 }

@@ -1,0 +1,130 @@
+import csv
+import gzip
+import json
+import unittest
+
+from parley_cli import CliTest
+
+PATIENTS = """id,age,bmi,readmitted
+p1,64,31.50,yes
+p2,41,22,no
+p3,70,27.25,yes
+p4,35,24,no
+p5,58,33.125,yes
+p6,29,21,no
+"""
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Generate(CliTest):
+    def test_same_seed_same_bytes_and_the_drafted_job_trains(self):
+        for out in ("one", "two"):
+            self.succeeds("data", "generate", "sparse-regression", "-n", "40", "-d", "30", "--seed", "7", "--out", out)
+        for name in ("data.libsvm", "truth.json", "job.toml"):
+            self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "two" / name).read_bytes())
+        self.succeeds("data", "generate", "sparse-regression", "-n", "40", "-d", "30", "--seed", "8", "--out", "three")
+        self.assertNotEqual((self.folder / "one" / "data.libsvm").read_bytes(), (self.folder / "three" / "data.libsvm").read_bytes())
+        result = self.json_of("train", "one/job.toml", "--out", "run", "--quiet")
+        self.assertEqual(result["status"], "done")
+
+    def test_says_how_to_go_on_only_where_this_version_can(self):
+        done = self.succeeds("data", "generate", "square", "-n", "20", "--out", "square")
+        self.assertIn("next: parley train square/job.toml", done.stdout)
+        self.succeeds("train", "square/job.toml", "--out", "run", "--quiet")
+        done = self.succeeds("data", "generate", "non-iid-regression", "--clients", "2", "-n", "5", "-d", "120", "--out", "clients")
+        if "next: parley train clients/job.toml" not in done.stdout:
+            self.assertIn("note: this version cannot train the job as drafted", done.stdout)
+            self.refuses("train", "clients/job.toml", "--out", "run-clients", "--quiet", says="clients/job.toml")
+
+    def test_what_was_written_is_said_as_json(self):
+        said = self.json_of("data", "generate", "star", "--out", "star")
+        self.assertEqual([table["path"] for table in said["tables"]], ["star/dim1.csv", "star/dim2.csv", "star/fact.csv"])
+        for table in said["tables"]:
+            self.assertEqual(len(rows_of(self.folder / table["path"])), table["rows"])
+        json.loads((self.folder / said["truth"]).read_text())
+
+    def test_keeps_files_that_are_there(self):
+        self.succeeds("data", "generate", "square", "-n", "20", "--out", "square")
+        before = (self.folder / "square/job.toml").read_bytes()
+        self.refuses("data", "generate", "square", "-n", "20", "--seed", "2", "--out", "square", says="square")
+        self.assertEqual((self.folder / "square/job.toml").read_bytes(), before)
+        self.succeeds("data", "generate", "square", "-n", "20", "--seed", "2", "--out", "square", "--force")
+
+
+class Split(CliTest):
+    def test_rows_are_dealt_out_once_each_with_their_digits(self):
+        self.write("patients.csv", PATIENTS)
+        said = self.json_of("data", "split", "patients.csv", "--by", "rows", "--parts", "3", "--label", "readmitted", "--out", "parts")
+        self.assertEqual([party["rows"] for party in said["parties"]], [2, 2, 2])
+        lines = []
+        for party in said["parties"]:
+            header, *records = (self.folder / party["path"]).read_text().splitlines()
+            self.assertEqual(header, PATIENTS.splitlines()[0])
+            lines += records
+        self.assertEqual(sorted(lines), sorted(PATIENTS.splitlines()[1:]))
+
+    def test_columns_go_where_they_are_asked_to_and_ids_go_everywhere(self):
+        self.write("patients.csv", PATIENTS)
+        self.succeeds("data", "split", "patients.csv", "--by", "columns", "--groups", "age;bmi", "--label", "readmitted",
+                      "--label-party", "2", "--names", "clinic,lab", "--out", "parts")
+        clinic = rows_of(self.folder / "parts/clinic.csv")
+        lab = rows_of(self.folder / "parts/lab.csv")
+        self.assertEqual(set(clinic[0]), {"id", "age"})
+        self.assertEqual(set(lab[0]), {"id", "bmi", "readmitted"})
+        whole = {row["id"]: row for row in csv.DictReader(PATIENTS.splitlines())}
+        for row in clinic + lab:
+            self.assertEqual(row, {name: whole[row["id"]][name] for name in row})
+        job = (self.folder / "parts/job.toml").read_text()
+        self.assertIn('partition = "vertical"', job)
+        self.assertIn('party = "lab"', job)
+
+    def test_tables_join_back_to_what_was_split(self):
+        self.write("orders.csv", "customer,city,amount,y\n1,Bern,5,1\n2,Basel,7,0\n1,Bern,9,1\n")
+        self.succeeds("data", "split", "orders.csv", "--by", "tables", "--key", "customer:city", "--out", "parts")
+        tables = [rows_of(path) for path in sorted((self.folder / "parts").glob("*.csv"))]
+        fact = next(table for table in tables if "amount" in table[0])
+        customers = next(table for table in tables if "city" in table[0])
+        self.assertEqual(len(customers), 2)
+        cities = {row["customer"]: row["city"] for row in customers}
+        self.assertEqual([(cities[row["customer"]], row["amount"]) for row in fact], [("Bern", "5"), ("Basel", "7"), ("Bern", "9")])
+
+    def test_contradictions_are_refused_and_nothing_is_written(self):
+        self.write("patients.csv", PATIENTS)
+        for arguments, says in [(("--by", "rows", "--groups", "age;bmi"), "--groups"),
+                                (("--by", "rows", "--parts", "7"), "7"),
+                                (("--by", "columns", "--groups", "age;height", "--label", "readmitted"), "height")]:
+            self.refuses("data", "split", "patients.csv", *arguments, "--out", "parts", says=says)
+        self.refuses("data", "split", "absent.csv", "--by", "rows", "--parts", "2", "--out", "parts", says="absent.csv")
+        self.assertFalse((self.folder / "parts").exists())
+
+
+class Convert(CliTest):
+    def test_there_and_back_gives_the_same_numbers(self):
+        self.write("a.csv", "y,u,v\n1,0.1,0\n-1,0,-2.5e-3\n1,7,1e300\n")
+        self.succeeds("data", "convert", "a.csv", "a.libsvm", "--names", "names.txt")
+        self.assertEqual((self.folder / "names.txt").read_text().split(), ["u", "v"])
+        self.succeeds("data", "convert", "a.libsvm", "b.csv")
+        numbers = lambda path: [[float(cell) for cell in row.values()] for row in rows_of(path)]
+        self.assertEqual(numbers(self.folder / "b.csv"), numbers(self.folder / "a.csv"))
+
+    def test_packs_by_the_name(self):
+        self.write("a.csv", "y,u\n1,2\n-1,3\n")
+        self.succeeds("data", "convert", "a.csv", "a.libsvm")
+        self.succeeds("data", "convert", "a.csv", "a.libsvm.gz")
+        self.assertEqual(gzip.decompress((self.folder / "a.libsvm.gz").read_bytes()), (self.folder / "a.libsvm").read_bytes())
+
+    def test_bad_input_leaves_no_file(self):
+        self.write("ragged.csv", "y,u\n1,2\n-1,3,4\n")
+        said = self.refuses("data", "convert", "ragged.csv", "out.libsvm", says="ragged.csv")
+        self.assertIn("3", said)  # the line
+        self.write("cut.csv.gz", gzip.compress(b"y,u\n" + b"1,2\n" * 1000)[:-9])
+        self.refuses("data", "convert", "cut.csv.gz", "out.libsvm", says="cut.csv.gz")
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
