@@ -6,7 +6,7 @@
 Every peer first gets the loosest tolerance that reaches the goal (kept in build-bench/tolerances.json; --calibrate
 does only that). Peers that then need more than three times the best's time are left out. The others run in turn, and each pair of
 neighbouring runs gives one ratio. Loading and converting the data are outside the clock on both sides; peers
-are measured in CPU seconds with one thread, `exact` in wall seconds with one thread and with two.
+are measured in CPU seconds with one thread, `exact` in CPU seconds with one thread and in wall seconds with two.
 """
 import argparse
 import json
@@ -142,10 +142,10 @@ def compare(name, task, arguments):
     for _ in range(arguments.pairs):
         for peer, run in usable.items():
             times[peer].append(run(found[peer][0])[0])
-        for label, threads in (("one", 1), ("two", 2)):
+        for label, threads, clock in (("one", 1, "cpu"), ("two", 2, "wall")):
             result = ours.solve(task, l2, goal, threads)
             assert result["objective"] <= goal
-            times[label].append(result["wall"])
+            times[label].append(result[clock])
     best = min(usable, key=lambda peer: statistics.median(times[peer]))
     ratio = {label: statistics.median(p / o for p, o in zip(times[best], times[label])) for label in ("one", "two")}
     described = [f"{peer} {statistics.median(times[peer]) * 1e3:.0f}" + (" (best)" if peer == best else "") for peer in usable]
