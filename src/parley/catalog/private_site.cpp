@@ -126,6 +126,8 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   PARLEY_TRY(const Delta delta, Delta::make(section.delta.value_or(1 / (n * n))));
   if (!section.delta) site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
                                                          with_commas(static_cast<long long>(train.rows()))));
+  if (job.parties.front().schema.empty() && !job.data.features)
+    site->notes_.emplace_back("data.features was not given: the number of columns is the largest index in the file, and is taken as public");
   site->seed_ = job.seed;
   site->purse_ = {job.parties.front().name, section.unit, section.neighbours};
   PARLEY_TRY(auto secure, privacy::SecureGenerator::from_system());
