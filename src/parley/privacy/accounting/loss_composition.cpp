@@ -6,7 +6,9 @@
 #include <numbers>
 #include <unsupported/Eigen/FFT>
 
+#include "parley/privacy/accounting/loss_aim.h"
 #include "parley/privacy/accounting/numerics.h"
+#include "parley/privacy/accounting/tilted_grid.h"
 
 namespace parley::privacy::accounting {
 namespace {
@@ -22,75 +24,6 @@ constexpr std::int64_t kLargestRefined = std::int64_t{1} << 18;
 constexpr double kWindowLog = 26;
 // Grid points further from 0 than this lose their place in a double.
 constexpr double kLargestIndex = 4e15;
-
-// One step's grid law, tilted and in the direction asked for: weights sum to 1.
-struct TiltedGrid {
-  std::int64_t first = 0;
-  std::vector<double> weight;
-  double log_moment = 0;
-  double mean_index = 0;
-  double infinite = 0;
-  double largest_exponent = 0;
-};
-
-struct Directed {
-  const LossGrid* grid;
-  int direction;
-
-  [[nodiscard]] std::size_t size() const { return grid->log_s.size(); }
-  // In direction -1 the grid is read backwards: losses change sign, P and Q change places.
-  [[nodiscard]] std::int64_t first() const {
-    return direction > 0 ? grid->first : -(grid->first + static_cast<std::int64_t>(size()) - 1);
-  }
-  [[nodiscard]] double log_s(std::size_t j) const { return grid->log_s[direction > 0 ? j : size() - 1 - j]; }
-  [[nodiscard]] double lowest() const { return direction > 0 ? grid->forward_lowest : grid->backward_lowest; }
-  [[nodiscard]] double infinite() const {
-    return direction > 0 ? grid->forward_infinite : grid->backward_infinite;
-  }
-
-  // ln(mass e^(tilt l)) of the j-th point.
-  [[nodiscard]] double log_weight(std::size_t j, double tilt) const {
-    const double loss = static_cast<double>(first() + static_cast<std::int64_t>(j)) * grid->step;
-    double value = log_s(j) + (tilt + 0.5) * loss;
-    if (j == 0 && lowest() > 0) value = log_add(value, std::log(lowest()) + tilt * loss);
-    return value;
-  }
-  [[nodiscard]] double log_moment(double tilt) const {
-    double top = -kInfinity;
-    for (std::size_t j = 0; j < size(); ++j) top = std::max(top, log_weight(j, tilt));
-    double sum = 0;
-    for (std::size_t j = 0; j < size(); ++j) sum += std::exp(log_weight(j, tilt) - top);
-    return top + std::log(sum);
-  }
-};
-
-TiltedGrid tilted(const LossGrid& grid, int direction, double tilt) {
-  const Directed law{&grid, direction};
-  TiltedGrid result;
-  result.first = law.first();
-  result.infinite = law.infinite();
-  result.weight.resize(law.size());
-  double top = -kInfinity;
-  for (std::size_t j = 0; j < law.size(); ++j) {
-    result.weight[j] = law.log_weight(j, tilt);
-    top = std::max(top, result.weight[j]);
-  }
-  double sum = 0, moment = 0;
-  for (std::size_t j = 0; j < law.size(); ++j) {
-    const double exponent = result.weight[j];
-    result.weight[j] = std::exp(exponent - top);
-    // The terms of the exponent round on their own scale.
-    if (result.weight[j] > 1e-18)
-      result.largest_exponent =
-          std::max(result.largest_exponent, std::fabs(exponent) + std::fabs(law.log_s(j)));
-    sum += result.weight[j];
-    moment += result.weight[j] * static_cast<double>(j);
-  }
-  for (double& w : result.weight) w /= sum;
-  result.log_moment = top + std::log(sum);
-  result.mean_index = static_cast<double>(result.first) + moment / sum;
-  return result;
-}
 
 // The next length of the form 2^a, 3 2^a or 5 2^a.
 std::int64_t transform_size(double size) {
@@ -114,42 +47,6 @@ Eigen::FFT<double>& transform_of_this_thread() {
 }
 
 }  // namespace
-
-// Cumulants of the tilted sum from quadrature nodes: decides tilt, window and grid, and never enters an
-// answer.
-class LossComposition::Aim {
- public:
-  struct Cumulants {
-    double log_moment = 0, mean = 0, variance = 0;
-  };
-  // Tails that count as infinite losses are cut so that together they are at most 1e-6 of e^log_delta.
-  Aim(const LossComposition& composition, int direction, double log_delta) : direction_(direction) {
-    double steps = 0;
-    for (const Part& part : composition.parts_) steps += static_cast<double>(part.count);
-    const double infinite = std::max(std::exp(log_delta - 14 - std::log(steps)), 1e-270);
-    // At the other end mass is only moved up a little: it may be much more.
-    const double lowest = std::max(infinite, 1e-10 / steps);
-    cut_ = direction > 0 ? Cut{infinite, lowest} : Cut{lowest, infinite};
-    for (const Part& part : composition.parts_)
-      laws_.push_back({part.step->nodes(cut_), static_cast<double>(part.count)});
-  }
-  [[nodiscard]] const Cut& cut() const { return cut_; }
-  [[nodiscard]] int direction() const { return direction_; }
-  [[nodiscard]] Cumulants cumulants(double tilt) const;
-  [[nodiscard]] double tilt_for_epsilon(double epsilon) const;
-  [[nodiscard]] double tilt_for_delta(double delta) const;
-  // Saddle-point estimate of ln delta(epsilon).
-  [[nodiscard]] double estimate(double tilt, double epsilon) const;
-
- private:
-  struct Law {
-    LossNodes nodes;
-    double count;
-  };
-  int direction_;
-  Cut cut_;
-  std::vector<Law> laws_;
-};
 
 struct LossComposition::Target {
   const Aim* aim;
@@ -221,90 +118,6 @@ void LossComposition::add_leak(double probability, std::int64_t count) {
 
 bool LossComposition::symmetric() const {
   return std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.step->symmetric(); });
-}
-
-LossComposition::Aim::Cumulants LossComposition::Aim::cumulants(double tilt) const {
-  Cumulants total;
-  const double slope = direction_ * (tilt + 0.5);
-  for (const Law& law : laws_) {
-    const LossNodes& nodes = law.nodes;
-    const double count = law.count;
-    const std::size_t size = nodes.loss.size();
-    double top = -kInfinity;
-    for (std::size_t i = 0; i < size; ++i) top = std::max(top, nodes.log_s[i] + slope * nodes.loss[i]);
-    const auto each = [&](const auto& visit) {
-      for (std::size_t i = 0; i < size; ++i) {
-        const double exponent = nodes.log_s[i] + slope * nodes.loss[i] - top;
-        if (exponent > -45) visit(std::exp(exponent), nodes.loss[i]);
-      }
-    };
-    double sum = 0, first = 0, second = 0;
-    each([&](double w, double l) { sum += w, first += w * l, second += w * l * l; });
-    const double mean = first / sum;
-    double spread = second / sum - mean * mean;
-    if (spread < 1e-8 * mean * mean) {  // cancellation: centre first
-      spread = 0;
-      each([&](double w, double l) { spread += w / sum * (l - mean) * (l - mean); });
-    }
-    total.log_moment += count * (top + std::log(sum));
-    total.mean += count * direction_ * mean;
-    total.variance += count * spread;
-  }
-  return total;
-}
-
-namespace {
-// Tilts beyond this many inverse standard deviations change nothing any more.
-constexpr double kSteepest = 80;
-}  // namespace
-
-// The tilt whose mean is epsilon; 0 when epsilon lies below the mean.
-double LossComposition::Aim::tilt_for_epsilon(double epsilon) const {
-  const Cumulants plain = cumulants(0);
-  if (plain.mean >= epsilon) return 0;
-  double low = 0, high = kSteepest / std::sqrt(plain.variance);
-  if (cumulants(high).mean <= epsilon) return high;
-  double t = std::min(high, (epsilon - plain.mean) / plain.variance);
-  for (int i = 0; i < 60; ++i) {
-    const Cumulants c = cumulants(t);
-    const double gap = c.mean - epsilon;
-    if (std::fabs(gap) < 0.02 * std::sqrt(c.variance)) return t;
-    (gap > 0 ? high : low) = t;
-    double next = t - gap / c.variance;
-    if (!(next > low && next < high)) next = 0.5 * (low + high);
-    if (high - low < 1e-6 * high) break;
-    t = next;
-  }
-  return t;
-}
-
-// The tilt t at which the saddle-point estimate exp(K(t) - t K'(t))/(t (1+t) sqrt(2 pi K''(t))) of delta at
-// epsilon = K'(t) is the delta asked for.
-double LossComposition::Aim::tilt_for_delta(double delta) const {
-  const double scale = 1 / std::sqrt(cumulants(0).variance);
-  const double target = std::log(delta);
-  const auto excess = [&](double log_t) {
-    const double t = std::exp(log_t);
-    const Cumulants c = cumulants(t);
-    return c.log_moment - t * c.mean - std::log(t) - std::log1p(t) -
-           0.5 * std::log(2 * std::numbers::pi * std::max(c.variance, 1e-300)) - target;
-  };
-  double low = std::log(1e-4 * scale), high = std::log(kSteepest * scale);
-  double at_low = excess(low), at_high = excess(high);
-  if (at_low <= 0) return std::exp(low);
-  if (at_high >= 0) return std::exp(high);
-  for (int i = 0; i < 40 && high - low > 1e-3; ++i) {
-    // Illinois steps, with a bisection now and then.
-    double middle = i % 3 == 2 ? 0.5 * (low + high) : low + (high - low) * at_low / (at_low - at_high);
-    const double value = excess(middle);
-    if (std::fabs(value) < 0.02) return std::exp(middle);
-    if (value > 0) {
-      low = middle, at_low = value, at_high *= 0.5;
-    } else {
-      high = middle, at_high = value, at_low *= 0.5;
-    }
-  }
-  return std::exp(0.5 * (low + high));
 }
 
 LossComposition::Window LossComposition::compose(const Target& target) const {
@@ -510,22 +323,6 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
       target.epsilon < window.low() && tilt + down.at < 0 ? tail(tilt + down.at, window.low()) : 1;
   window.rest_ = -std::expm1(infinite_log) * (1 + 1e-12);
   return window;
-}
-
-// With the tilted sum taken as normal, mean m and deviation s: E_tilted[e^(-t(L-eps)) (1 - e^(eps-L))_+] is a
-// difference of two scaled normal tails.
-double LossComposition::Aim::estimate(double tilt, double epsilon) const {
-  const Cumulants c = cumulants(tilt);
-  const long double s = std::sqrt(c.variance), gap = (epsilon - c.mean) / s;
-  const auto tail = [&](long double t) {  // E[e^(-t (L - epsilon)); L > epsilon]
-    const long double x = gap + t * s;
-    // e^(t s gap + t^2 s^2/2) tail(x) = phi(gap) mills(x)
-    if (x > 50)
-      return std::exp(-gap * gap / 2) / std::sqrt(2 * std::numbers::pi_v<long double>) / (x + 1 / x);
-    return std::exp(t * s * gap + t * t * s * s / 2) * normal_tail(x);
-  };
-  const long double part = tail(tilt) - tail(tilt + 1);
-  return c.log_moment - tilt * epsilon + static_cast<double>(std::log(std::max(part, 1e-30L)));
 }
 
 namespace {
