@@ -209,3 +209,46 @@ TEST_F(GatePlanTest, ASampledSumCostsASampledGaussian) {
   const Batch batch = *gate.sample(sampling, kRows);
   EXPECT_FALSE(gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.5)), Deviation{sigma}));
 }
+
+TEST_F(GatePlanTest, ASampledSumIsRightByRowsAndByPasses) {
+  // A batch of a tenth is summed row by row, the whole in one pass. The same seed gives the same noise: what is left
+  // without the exact sum must be equal.
+  allow(1e3, 1e-3);
+  const auto noise_at = [&](double rate) {
+    SeededGenerator bits(3);
+    Gate gate = this->gate(bits, rate < 1 ? "rows" : "pass");
+    BatchSum sum = *BatchSum::make(*features_, {.constant = true});
+    const double sigma = 4 * sum.contribution();
+    EXPECT_TRUE(gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), rate}, 1}}, .steps = 1}, kTarget.delta));
+    const Batch batch = *gate.sample(*PoissonSampling::make(rate), kRows);
+    std::vector<double> left(kCols + 1, 0.0);
+    for (const std::size_t record : batch.records()) {
+      for (Index j = 0; j < kCols; ++j)
+        left[static_cast<std::size_t>(j)] -= 0.25 * features_->matrix().at(static_cast<Index>(record), j);
+      left[kCols] -= 0.25;
+    }
+    const auto told = gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.25)), Deviation{sigma});
+    EXPECT_TRUE(told) << told.error().message;
+    for (std::size_t c = 0; told && c < left.size(); ++c) left[c] += told->value()[c];
+    return left;
+  };
+  const std::vector<double> by_rows = noise_at(0.1), by_pass = noise_at(1);
+  for (std::size_t c = 0; c < by_rows.size(); ++c) EXPECT_NEAR(by_rows[c], by_pass[c], 1e-9);
+}
+
+TEST_F(GatePlanTest, NoiseDoesNotDecideWhoJoins) {
+  allow(1.0);
+  const auto batches = [&](bool noise) {
+    SeededGenerator bits(9);
+    Gate gate = this->gate(bits, noise ? "noisy" : "quiet");
+    const PoissonSampling sampling = *PoissonSampling::make(0.3);
+    std::vector<std::vector<std::size_t>> seen;
+    for (int step = 0; step < 3; ++step) {
+      const Batch batch = *gate.sample(sampling, kRows);
+      seen.emplace_back(batch.records().begin(), batch.records().end());
+      if (noise) bits.next_u64();
+    }
+    return seen;
+  };
+  EXPECT_EQ(batches(true), batches(false));
+}

@@ -127,8 +127,7 @@ void Gate::note(std::span<const double> values) {
   if (keep_transcript_ && !replays_) transcript_.insert(transcript_.end(), values.begin(), values.end());
 }
 
-template <class Draw>
-Result<Released<std::vector<double>>> Gate::released_vector(std::size_t size, const Draw& draw) {
+Result<Released<std::vector<double>>> Gate::released_vector(std::size_t size, const std::function<GridVector()>& draw) {
   std::vector<double> values;
   if (replays_) {
     PARLEY_TRY(const std::span<const double> told, replayed(size));
@@ -267,8 +266,11 @@ Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<std::span<const do
 Result<Batch> Gate::sample(const PoissonSampling& sampling, std::size_t records) {
   std::vector<std::size_t> joined;
   if (replays_) return Batch({}, sampling.rate());
+  if (sampling_ == nullptr) {
+    PARLEY_TRY(sampling_, bits_->fork("sampling"));
+  }
   return drawn([&]() -> Result<Batch> {
-    sampling.draw(records, *bits_, joined);
+    sampling.draw(records, *sampling_, joined);
     return Batch(std::move(joined), sampling.rate());
   });
 }

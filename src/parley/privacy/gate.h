@@ -154,6 +154,7 @@ class Gate {
 
  private:
   friend class ScoreBoard;
+  friend class NoisyTotal;
   static std::vector<double> values_of(const GridVector& grid);
   Gate(Ledger* ledger, Purse purse, std::string run, Bits* bits)
       : ledger_(ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(bits) {}
@@ -165,8 +166,7 @@ class Gate {
   // The last step of every release: draw() unless a transcript is replayed; noted down when asked for.
   template <class Draw>
   Result<Released<double>> released_number(const Draw& draw);
-  template <class Draw>
-  Result<Released<std::vector<double>>> released_vector(std::size_t size, const Draw& draw);
+  Result<Released<std::vector<double>>> released_vector(std::size_t size, const std::function<GridVector()>& draw);
   Result<Released<std::size_t>> released_index(const std::function<Result<std::size_t>()>& draw);
   Result<std::span<const double>> replayed(std::size_t count);
   void note(std::span<const double> values);
@@ -179,6 +179,7 @@ class Gate {
   Purse purse_;
   std::string run_;
   Bits* bits_;  // likewise
+  std::unique_ptr<Bits> sampling_;  // a stream of its own: noise does not decide who joins a seeded run
   std::optional<PlannedFilter> plan_;
   std::vector<PlanReceipt> receipts_;
   std::int64_t releases_ = 0;

@@ -116,6 +116,22 @@ TEST_F(ExactSumsTest, ARowAtATimeEqualsOnePassBitForBit) {
   }
 }
 
+TEST_F(ExactSumsTest, ACoordinateAtATimeEqualsOnePassBitForBit) {
+  for (const int classes : {1, 3}) {
+    const GridFeatures features = grid(random_table(30, 7, 3), 30, 7);
+    const SumSettings settings{.classes = classes, .constant = true};
+    ExactSums at_once = *ExactSums::make(features, settings), held = *ExactSums::make(features, settings);
+    const auto count = static_cast<std::size_t>(30 * classes);
+    const std::vector<double> q = random_derivatives(count, 4);
+    at_once.assign(q);
+    held.hold(random_derivatives(count, 5));
+    for (Index i = 0; i < 30; ++i)
+      held.hold_row(i, std::span(q).subspan(static_cast<std::size_t>(i * classes), static_cast<std::size_t>(classes)));
+    for (std::size_t c = 0; c < held.coordinates(); ++c) held.add_up(c);
+    EXPECT_EQ(all_scores(at_once), all_scores(held));
+  }
+}
+
 TEST_F(ExactSumsTest, ScoresAreTheGradientOfTheClippedDerivatives) {
   const auto table = random_table(kRows, kCols, 4);
   const GridFeatures features = grid(table, kRows, kCols);

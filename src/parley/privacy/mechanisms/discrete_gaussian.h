@@ -20,6 +20,10 @@ class DiscreteGaussianNoise {
   // Sigma is in the unit of the values, and is used exactly as the fraction that the double is.
   static Result<DiscreteGaussianNoise> make(double sigma, Grain grain);
 
+  // Variance `count` sigma^2, exactly: the law of a sum of `count` draws, but for a factor that no number can show
+  // (noisy_total.md).
+  static Result<DiscreteGaussianNoise> make_sum(double sigma, Grain grain, std::int64_t count);
+
   std::int64_t draw(Bits& bits) const { return sampler_.draw(bits); }
   void draw(Bits& bits, std::span<std::int64_t> out) const { sampler_.draw(bits, out); }
   void add_to(std::span<std::int64_t> steps, Bits& bits) const;
@@ -32,7 +36,7 @@ class DiscreteGaussianNoise {
   }
 
  private:
-  DiscreteGaussianNoise(double sigma, Grain grain);
+  DiscreteGaussianNoise(double sigma, Grain grain, std::int64_t count);
   double sigma_;  // in grains
   Grain grain_;
   StripSampler sampler_;

@@ -50,29 +50,72 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
   return batch;
 }
 
-Sensitive<SampledVector, L2> BatchSum::sum(const Batch& batch, std::span<const double> derivatives) {
-  assert(derivatives.size() == batch.records().size() * classes_);
-  std::fill(sums_.begin(), sums_.end(), 0.0);
+BatchSum::Clip BatchSum::clip(std::size_t record, std::span<const double> derivatives) const {
+  double squares = 0;
+  for (const double each : derivatives) squares += each * each;
+  const double norm = std::sqrt(squares) * row_norms_[record] * kRoundUp;
+  if (!(norm <= std::numeric_limits<double>::max())) return {};  // fails closed: the record is left out
+  if (norm > settings_.norm_bound) return {settings_.norm_bound / norm, false};
+  // To the nearest moves each of K coefficients by at most half a step.
+  const double moved = 0.5 * step_ * std::sqrt(static_cast<double>(classes_)) * row_norms_[record] * kRoundUp;
+  return {1, (norm + moved) * kRoundUp <= settings_.norm_bound};
+}
+
+double BatchSum::coefficient(double derivative, const Clip& clip) const {
+  if (clip.shrink == 0) return 0;
   const double largest = settings_.derivative_bound;
+  const double steps = std::clamp(clip.shrink * derivative, -largest, largest) / step_;
+  return (clip.nearest ? std::nearbyint(steps) : std::trunc(steps)) * step_;
+}
+
+void BatchSum::add_rows(const Batch& batch, std::span<const double> derivatives) {
   for (std::size_t b = 0; b < batch.records().size(); ++b) {
-    const auto row = static_cast<Index>(batch.records()[b]);
+    const std::size_t record = batch.records()[b];
     const std::span<const double> q = derivatives.subspan(b * classes_, classes_);
-    double squares = 0;
-    for (const double each : q) squares += each * each;
-    const double norm = std::sqrt(squares) * row_norms_[static_cast<std::size_t>(row)] * kRoundUp;
-    if (!(norm <= std::numeric_limits<double>::max())) continue;  // fails closed: the record is left out
-    const double shrink = norm > settings_.norm_bound ? settings_.norm_bound / norm : 1.0;
+    const Clip clipped = clip(record, q);
     for (std::size_t k = 0; k < classes_; ++k) {
-      const double coefficient = std::trunc(std::clamp(shrink * q[k], -largest, largest) / step_) * step_;
-      if (coefficient == 0) continue;
-      const std::size_t first = k * width_;
-      plain_.for_each_in_row_by_kind(row, [&](Index j, double value) { sums_[first + static_cast<std::size_t>(j)] += coefficient * value; });
-      if (settings_.constant) sums_[first + width_ - 1] += coefficient;
+      const double added = coefficient(q[k], clipped);
+      if (added == 0) continue;
+      double* plane = sums_.data() + k * width_;
+      plain_.for_each_in_row_by_kind(static_cast<Index>(record), [&](Index j, double value) { plane[j] += added * value; });
+      if (settings_.constant) plane[width_ - 1] += added;
     }
   }
+}
+
+void BatchSum::add_pass(const Batch& batch, std::span<const double> derivatives) {
+  const std::size_t columns = features_->columns();
+  spread_.assign(features_->rows() * classes_, 0.0);
+  for (std::size_t b = 0; b < batch.records().size(); ++b) {
+    const std::size_t record = batch.records()[b];
+    const std::span<const double> q = derivatives.subspan(b * classes_, classes_);
+    const Clip clipped = clip(record, q);
+    for (std::size_t k = 0; k < classes_; ++k) {
+      spread_[record * classes_ + k] = coefficient(q[k], clipped);
+      if (settings_.constant) sums_[k * width_ + columns] += spread_[record * classes_ + k];
+    }
+  }
+  std::vector<double> packed(columns * classes_);
+  plain_.multiply_transposed(spread_, settings_.classes, packed);
+  for (std::size_t k = 0; k < classes_; ++k)
+    for (std::size_t j = 0; j < columns; ++j) sums_[k * width_ + j] += packed[k * columns + j];
+}
+
+std::int64_t BatchSum::take_count(std::size_t coordinate) {
+  const double sum = sums_[coordinate] * scale_[coordinate % width_];
+  sums_[coordinate] = 0;
+  return static_cast<std::int64_t>(std::floor(grain_.grains(sum)));
+}
+
+Sensitive<SampledVector, L2> BatchSum::sum(const Batch& batch, std::span<const double> derivatives) {
+  assert(derivatives.size() == batch.records().size() * classes_);
+  // Sums are exact, so the two ways give the same bits.
+  if (batch.records().size() > features_->rows() / 4)
+    add_pass(batch, derivatives);
+  else
+    add_rows(batch, derivatives);
   SampledVector sampled{{std::vector<std::int64_t>(sums_.size()), grain_}, batch.rate()};
-  for (std::size_t c = 0; c < sums_.size(); ++c)
-    sampled.sum.counts[c] = static_cast<std::int64_t>(std::floor(grain_.grains(sums_[c] * scale_[c % width_])));
+  for (std::size_t c = 0; c < sums_.size(); ++c) sampled.sum.counts[c] = take_count(c);
   return {std::move(sampled), contribution_, settings_.neighbours, settings_.unit};
 }
 

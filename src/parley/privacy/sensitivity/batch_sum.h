@@ -3,14 +3,15 @@
 //   sum over i in the batch of  t_i q_i x_i,   t_i = min(1, C / (|q_i| ||x_i||_2))
 //
 // A gradient of a linear model is a number times a row, so it is never written down: its norm is |q_i| ||x_i||. The
-// clipped coefficient t_i q_i is rounded towards zero to a public grid, so that the norm bound C holds for what is
-// summed; features are on their own grid (grid_features.h), so sums are exact in any order. The sum in the features'
+// clipped coefficient t_i q_i is rounded to a public grid, towards zero where the norm bound C leaves no room for more, so
+// that C holds for what is summed; features are on their own grid (grid_features.h), so sums are exact in any order. The sum in the features'
 // scale is rounded to a grain, which moves two neighbours apart by at most 1.5 sqrt(D) grains more.
 //
 // Who joined is drawn by the gate and known to nobody else. Cost: a sampled Gaussian of multiplier sigma over the norm
 // one record may contribute. Proof note: exact_sums.md.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -57,12 +58,30 @@ class BatchSum {
   [[nodiscard]] Sensitive<SampledVector, L2> sum(const Batch& batch, std::span<const double> derivatives);
 
   [[nodiscard]] std::size_t coordinates() const { return width_ * classes_; }
+  [[nodiscard]] std::size_t width() const { return width_; }  // coordinates per class
   [[nodiscard]] Grain grain() const { return grain_; }
   // The norm one record may contribute, rounding included, in the unit of the sum: sigma over this is the multiplier.
   [[nodiscard]] double contribution() const { return contribution_; }
 
  private:
+  friend class NoisyTotal;  // adds up the same sums entry by entry
   BatchSum(const GridFeatures& features, const BatchSettings& settings);
+
+  // f(column) over the entries of the batch's rows, repeats included.
+  template <class F>
+  void for_each_column(const Batch& batch, const F& f) const;
+  // How a record's derivatives become coefficients on the grid.
+  struct Clip {
+    double shrink = 0;     // t_i; 0 when the derivatives are no numbers
+    bool nearest = false;  // there is room for rounding to the nearest; else towards zero
+  };
+  [[nodiscard]] Clip clip(std::size_t record, std::span<const double> derivatives) const;
+  [[nodiscard]] double coefficient(double derivative, const Clip& clip) const;
+  // sums_ += the batch's sum in stored units: row by row, or in one pass over the features.
+  void add_rows(const Batch& batch, std::span<const double> derivatives);
+  void add_pass(const Batch& batch, std::span<const double> derivatives);
+  // An entry of sums_ in grains; it starts again from 0.
+  [[nodiscard]] std::int64_t take_count(std::size_t coordinate);
 
   const GridFeatures* features_;
   linalg::Matrix plain_;  // S
@@ -74,7 +93,16 @@ class BatchSum {
   double contribution_ = 1;
   std::vector<double> row_norms_;  // of the features as they are, rounded up
   std::vector<double> scale_;      // of each coordinate of a class
-  std::vector<double> sums_;       // scratch
+  std::vector<double> sums_;       // in stored units; 0 between sums
+  std::vector<double> spread_;     // scratch: the coefficients of all records
 };
+
+template <class F>
+void BatchSum::for_each_column(const Batch& batch, const F& f) const {
+  for (const std::size_t record : batch.records())
+    plain_.for_each_in_row_by_kind(static_cast<linalg::Index>(record),
+                                   [&](linalg::Index j, double) { f(static_cast<std::uint32_t>(j)); });
+  if (settings_.constant && !batch.records().empty()) f(static_cast<std::uint32_t>(width_ - 1));
+}
 
 }  // namespace parley::privacy

@@ -65,11 +65,37 @@ double ExactSums::clip_and_round(double derivative) const {
   return std::abs(derivative) <= std::numeric_limits<double>::max() ? kept : 0.0;  // fails closed: left out
 }
 
-void ExactSums::assign(std::span<const double> derivatives) {
+void ExactSums::hold(std::span<const double> derivatives) {
   assert(derivatives.size() == derivatives_.size());
   parallel_chunks(derivatives.size(), kRowsPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) derivatives_[i] = clip_and_round(derivatives[i]);
   });
+}
+
+void ExactSums::hold_row(Index row, std::span<const double> derivatives) {
+  assert(derivatives.size() == classes_);
+  for (std::size_t k = 0; k < classes_; ++k)
+    derivatives_[static_cast<std::size_t>(row) * classes_ + k] = clip_and_round(derivatives[k]);
+}
+
+void ExactSums::add_up(std::size_t coordinate) {
+  const std::size_t k = coordinate / width_, j = coordinate % width_;
+  double& sum = sums_[coordinate];
+  if (j < features_->columns() && classes_ == 1) {
+    sum = plain_.column_dot(static_cast<Index>(j), derivatives_);
+    return;
+  }
+  sum = 0;
+  if (j < features_->columns())
+    plain_.for_each_in_column(static_cast<Index>(j), [&](Index i, double value) {
+      sum += value * derivatives_[static_cast<std::size_t>(i) * classes_ + k];
+    });
+  else
+    for (std::size_t at = k; at < derivatives_.size(); at += classes_) sum += derivatives_[at];
+}
+
+void ExactSums::assign(std::span<const double> derivatives) {
+  hold(derivatives);
   if (classes_ == 1 && !constant_) {
     plain_.multiply_transposed(derivatives_, sums_);
     return;

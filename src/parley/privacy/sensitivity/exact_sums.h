@@ -76,6 +76,11 @@ class ExactSums {
   // The derivatives of one record (K of them): a pass over that row.
   void assign_row(linalg::Index row, std::span<const double> derivatives);
   void assign_row(linalg::Index row, double derivative) { assign_row(row, {&derivative, 1}); }
+  // For one coordinate at a time: derivatives are kept, and add_up() makes the sum of a coordinate out of them. Not to be
+  // mixed with assign_row(), which follows sums that were made before.
+  void hold(std::span<const double> derivatives);
+  void hold_row(linalg::Index row, std::span<const double> derivatives);
+  void add_up(std::size_t coordinate);
   // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many
   // there are is as secret as the data.
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }

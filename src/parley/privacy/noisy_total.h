@@ -1,0 +1,69 @@
+// The running total of a private run's sampled sums, of which an entry's noise is drawn when the entry is
+// read.
+//
+//   U_t = sum over s <= t of (S_s + Z_s),   S_s the sum over a Poisson sample (batch_sum.h), Z_s discrete
+//   Gaussian noise
+//
+// Where rows are very sparse most entries of S_s are 0 and nobody asks for most entries of U_s: an entry that
+// was last read k steps ago is owed the sum of k noises, which is one discrete Gaussian of k times the
+// variance. The run costs what its steps cost, each a sampled Gaussian of a deviation smaller by 2^-40. Proof
+// note: noisy_total.md.
+//
+// Which entries are drawn when is decided by the data and seen by nobody: what leaves is the whole total at
+// the end.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/privacy/gate.h"
+#include "parley/privacy/mechanisms/discrete_gaussian.h"
+#include "parley/privacy/sensitivity/batch_sum.h"
+
+namespace parley::privacy {
+
+class NoisyTotal {
+ public:
+  // The proof needs noise of at least 2^22 grains of the sum.
+  [[nodiscard]] static bool covers(const BatchSum& sum, Deviation noise);
+  // What one step costs, for a reservation.
+  [[nodiscard]] static SubsampledGaussian event(const BatchSum& sum, Deviation noise, double rate);
+
+  // Gate and sum must outlive it. Weights are entries of the total times `scale`.
+  static Result<NoisyTotal> make(Gate& gate, BatchSum& sum, Deviation noise, double scale);
+
+  // Weights, up to date in the columns of the batch's rows; others may be behind.
+  Result<std::span<const double>> weights_at(const Batch& batch);
+  // The same, up to date everywhere.
+  Result<std::span<const double>> weights();
+  // One step, counted against the reservation: the sum of the batch given to weights_at() last, and its
+  // noise.
+  Result<void> add(const Batch& batch, std::span<const double> derivatives);
+  // Every entry, up to date, in the unit of the sum.
+  Result<Released<std::vector<double>>> release();
+
+ private:
+  NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale);
+  void settle(std::size_t coordinate);
+  void set_weight(std::size_t coordinate);
+  std::int64_t noise_of(std::int64_t steps);
+
+  static constexpr std::int64_t kTables = 64;  // sums of 1, ..., 64 noises, and of 64, 128, ..., 64^2
+
+  Gate* gate_;
+  BatchSum* sum_;
+  Deviation noise_;
+  double scale_;
+  std::uint32_t steps_ = 0;
+  std::vector<std::int64_t> counts_;    // in grains
+  std::vector<std::uint32_t> settled_;  // the step up to which an entry's noise was drawn
+  std::vector<double> weights_;
+  std::vector<std::uint32_t> seen_;     // by columns: the last batch, counted from 1, that has it
+  std::vector<std::uint32_t> columns_;  // of the last batch
+  std::uint32_t batches_ = 0;
+  std::vector<std::optional<DiscreteGaussianNoise>> ones_, many_;
+};
+
+}  // namespace parley::privacy
