@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/kept_margins.h"
+#include "parley/algorithms/private_terms.h"
 #include "parley/glm/penalties.h"
 #include "parley/linalg/public_random.h"
+#include "parley/privacy/accounting/step_noise.h"
+#include "parley/privacy/sensitivity/exact_sums.h"
 
 namespace parley::algorithms {
 
@@ -39,6 +44,9 @@ Result<void> check(const Problem& problem, const CoordinateSettings& settings) {
   if (!(settings.tolerance >= 0) || !std::isfinite(settings.tolerance))
     return fail(
         bad_input({.field = "tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
+  if (problem.privacy != nullptr && objective.intercept == Intercept::kFree)
+    return fail(bad_input({.field = "intercept"},
+                          "a private run takes a penalised intercept (a column of ones) or none"));
   return {};
 }
 
@@ -68,7 +76,7 @@ class OpenColumns {
       derivatives_[k * rows_ + static_cast<std::size_t>(row)] = derivatives[k];
   }
 
-  [[nodiscard]] double partial(std::size_t coordinate) const {
+  [[nodiscard]] Result<double> partial(std::size_t coordinate) const {
     const auto plane = std::span(derivatives_).subspan(coordinate / width_ * rows_, rows_);
     const std::size_t j = coordinate % width_;
     double sum = 0;
@@ -78,6 +86,8 @@ class OpenColumns {
       for (const double q : plane) sum += q;
     return sum / static_cast<double>(rows_);
   }
+
+  [[nodiscard]] static std::int64_t steps() { return std::numeric_limits<std::int64_t>::max(); }
 
   // M_j of the coordinates of one class; infinity for a column of zeros, whose weight never moves.
   [[nodiscard]] std::vector<double> smoothness(double curvature) const {
@@ -97,6 +107,94 @@ class OpenColumns {
   std::vector<double> derivatives_;
 };
 
+// How far a run goes: passes over the coordinates, and the step size as a share of 1/M_j.
+struct Extent {
+  int passes = kPasses;
+  double gamma = 1;
+};
+
+// The noise that gamma P = `reach` passes of full steps leave in a margin is at most
+//   reach sqrt(D) X sides R / (c mu n),   X = the norm of a row in units of the columns' bounds
+// (mu: sensitivity over deviation of one Gaussian release that costs the whole target; P D releases share
+// it). The run goes until that is Y: 1, or the labels' bound.
+Result<Extent> extent_of(const Problem& problem, const CoordinateSettings& settings,
+                         std::size_t coordinates) {
+  Extent extent;
+  if (problem.privacy != nullptr) {
+    const PrivateTerms& terms = *problem.privacy;
+    PARLEY_TRY(const double one_release, privacy::gaussian_noise(terms.target, 1));
+    const double sides = terms.target.neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1;
+    const double scale = problem.objective.task == glm::Task::kLinear ? terms.label_bound : 1.0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < terms.features->columns(); ++j)
+      if (terms.features->bound(j) > 0) least = std::min(least, terms.features->bound(j));
+    const auto all = static_cast<double>(coordinates);
+    const double row = std::min(std::sqrt(all), terms.row_bound / least + 1);
+    const double reach = scale * coordinate_curvature(problem.objective.task) *
+                         static_cast<double>(problem.labels.size()) /
+                         (one_release * std::sqrt(all) * row * sides * terms.derivative_bound);
+    extent.passes = settings.passes.value_or(
+        static_cast<int>(std::clamp(std::ceil(reach), 1.0, static_cast<double>(kPasses))));
+    extent.gamma = std::min(1.0, reach / extent.passes);
+  }
+  extent.passes = settings.passes.value_or(extent.passes);
+  extent.gamma = settings.step.value_or(extent.gamma);
+  return extent;
+}
+
+// The same under privacy: the gate releases each partial derivative. One record's share of a coordinate is at
+// most R B_j / n, which is proportional to sqrt(M_j): the noise is the same for every coordinate in units of
+// its share.
+class PrivateColumns {
+ public:
+  static Result<PrivateColumns> make(const Problem& problem, std::int64_t steps) {
+    const PrivateTerms& terms = *problem.privacy;
+    PARLEY_TRY(privacy::ExactSums sums,
+               privacy::ExactSums::make(*terms.features,
+                                        {.derivative_bound = terms.derivative_bound,
+                                         .classes = problem.objective.classes,
+                                         .constant = problem.objective.intercept != Intercept::kNone,
+                                         .neighbours = terms.target.neighbours,
+                                         .unit = terms.unit}));
+    const privacy::Grain grain = privacy::ExactSums::value_grain();
+    PARLEY_TRY(
+        const privacy::StepNoise noise,
+        privacy::step_noise(
+            terms.target,
+            {.steps = steps, .share = 0, .value_sensitivity = grain.grains(sums.value_sensitivity())}));
+    PARLEY_TRY(const std::int64_t reserved,
+               terms.gate->reserve({.step = noise.step, .steps = steps}, terms.target.delta));
+    return PrivateColumns(terms, std::move(sums), {std::ldexp(noise.value_sigma, grain.exponent)}, reserved);
+  }
+
+  void assign(std::span<const double> derivatives) { sums_.hold(derivatives); }
+  void assign_row(Index row, std::span<const double> derivatives) { sums_.hold_row(row, derivatives); }
+  [[nodiscard]] Result<double> partial(std::size_t coordinate) {
+    sums_.add_up(coordinate);
+    PARLEY_TRY(const auto released, terms_.gate->gaussian(sums_.value<privacy::L2>(coordinate), noise_));
+    return released.value() * sums_.contribution(coordinate);
+  }
+  [[nodiscard]] std::vector<double> smoothness(double curvature) const {
+    std::vector<double> of;
+    for (std::size_t j = 0; j < terms_.features->columns(); ++j) {
+      const double bound = terms_.features->bound(j);
+      of.push_back(bound > 0 ? curvature * bound * bound : std::numeric_limits<double>::infinity());
+    }
+    of.push_back(curvature);  // of the intercept, when there is one
+    return of;
+  }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+ private:
+  PrivateColumns(const PrivateTerms& terms, privacy::ExactSums sums, privacy::Deviation noise,
+                 std::int64_t steps)
+      : terms_(terms), sums_(std::move(sums)), noise_(noise), steps_(steps) {}
+  const PrivateTerms& terms_;
+  privacy::ExactSums sums_;
+  privacy::Deviation noise_;
+  std::int64_t steps_;
+};
+
 // Which coordinate a step takes.
 class Order {
  public:
@@ -114,38 +212,37 @@ class Order {
   std::uint64_t coordinates_;
 };
 
-}  // namespace
-
-Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings& settings,
-                               const Observer& observer) {
-  PARLEY_CHECK(check(problem, settings));
+template <class Columns>
+Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, const Extent& extent,
+                    Columns& columns, const Observer& observer) {
   KeptMargins margins(problem, Upkeep::kAutomatic);
-  OpenColumns columns(problem);
   margins.refresh(columns);
   const glm::Penalty penalty = penalty_of(problem.objective);
   const bool free = problem.objective.intercept == Intercept::kFree;
+  const bool may_converge =  // a random pass need not have looked everywhere, and noise has no last pass
+      settings.order == CoordinateOrder::kCyclic && settings.tolerance > 0 && problem.privacy == nullptr;
   const std::vector<double> smoothness = columns.smoothness(coordinate_curvature(problem.objective.task));
   const std::size_t coordinates = margins.coordinates();
   const Order order(settings, coordinates);
-  const int passes = settings.passes.value_or(kPasses);
-  const double gamma = settings.step.value_or(1.0);
 
   std::vector<double> weights(coordinates);
   Fit fit{.gap = std::numeric_limits<double>::quiet_NaN(), .stop = Stop::kIterations};
-  for (int pass = 1; pass <= passes && fit.stop == Stop::kIterations; ++pass) {
+  for (int pass = 1; pass <= extent.passes && fit.stop == Stop::kIterations; ++pass) {
     double largest_promise = 0;
     for (std::size_t s = 0; s < coordinates; ++s) {
+      if (fit.iterations == columns.steps()) {
+        fit.stop = Stop::kBudgetEnded;
+        break;
+      }
       const std::size_t c = order.at(static_cast<std::uint64_t>(pass - 1) * coordinates + s);
-      const double m = smoothness[c % margins.width()] / gamma;
-      const double g = columns.partial(c);
-      if (!std::isfinite(g))
-        return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not",
-                              fmt::format("{}", g)));
+      const double m = smoothness[c % margins.width()] / extent.gamma;
+      ++fit.iterations;
+      if (!std::isfinite(m)) continue;
+      PARLEY_TRY(const double g, columns.partial(c));
       const double moved = weights[c] - g / m;
       const double change =
           (free && margins.is_constant(c) ? moved : penalty.prox(1 / m, moved)) - weights[c];
-      ++fit.iterations;
-      if (change == 0 || !std::isfinite(m)) continue;
+      if (change == 0) continue;
       largest_promise = std::max(largest_promise, 0.5 * m * change * change);
       weights[c] += change;
       margins.add(c, change, columns);
@@ -156,17 +253,40 @@ Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings&
       (margins.is_constant(c) ? fit.intercepts : fit.weights).push_back(weights[c]);
     fit.history.push_back(margins.mean_loss() +
                           penalty_value(problem.objective, fit.weights, fit.intercepts));
-    // A random pass need not have looked everywhere.
-    if (settings.order == CoordinateOrder::kCyclic && largest_promise <= settings.tolerance &&
-        settings.tolerance > 0)
-      fit.stop = Stop::kConverged;
+    if (may_converge && largest_promise <= settings.tolerance) fit.stop = Stop::kConverged;
     if (observer &&
-        !observer({fit.iterations, fit.history.back(), fit.gap, passes * static_cast<int>(coordinates)}) &&
-        fit.stop == Stop::kIterations && pass < passes)
+        !observer(
+            {fit.iterations, fit.history.back(), fit.gap, extent.passes * static_cast<int>(coordinates)}) &&
+        fit.stop == Stop::kIterations && pass < extent.passes)
       fit.stop = Stop::kInterrupted;
   }
   fit.objective = evaluate(problem.objective, problem.features, problem.labels, fit.weights, fit.intercepts);
   fit.history.back() = fit.objective;
+  return fit;
+}
+
+}  // namespace
+
+Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings& settings,
+                               const Observer& observer) {
+  PARLEY_CHECK(check(problem, settings));
+  const auto constant = problem.objective.intercept == Intercept::kNone ? 0 : 1;
+  const auto coordinates = static_cast<std::size_t>(problem.objective.classes) *
+                           static_cast<std::size_t>(problem.features.cols() + constant);
+  PARLEY_TRY(const Extent extent, extent_of(problem, settings, coordinates));
+  if (problem.privacy == nullptr) {
+    for (const double squares : problem.features.column_squared_norms())
+      if (!std::isfinite(squares))
+        return fail(
+            bad_input({.field = "features"}, "must be finite numbers of which squares can be summed"));
+    OpenColumns columns(problem);
+    return descend(problem, settings, extent, columns, observer);
+  }
+  PARLEY_TRY(PrivateColumns columns,
+             PrivateColumns::make(
+                 problem, static_cast<std::int64_t>(extent.passes) * static_cast<std::int64_t>(coordinates)));
+  PARLEY_TRY(Fit fit, descend(problem, settings, extent, columns, observer));
+  fit.releases = fit.iterations;
   return fit;
 }
 

@@ -33,7 +33,7 @@ struct SgdSettings {
   std::optional<double> step;        // h
   std::optional<double> momentum;    // beta in [0, 1)
   std::optional<double> clip;        // C, the l2 norm that one record's gradient may have
-  SgdResult result = SgdResult::kTailAverage;
+  std::optional<SgdResult> result;
   std::uint64_t seed = 0;  // of the sampling in a run that is not private
 };
 

@@ -48,6 +48,7 @@ double largest_curvature(const SgdShape& shape) {
 
 SgdPlan open_plan(const SgdShape& shape, const SgdSettings& settings) {
   SgdPlan plan;
+  plan.result = settings.result.value_or(SgdResult::kTailAverage);
   plan.rate = settings.batch_rate.value_or(std::min(1.0, kBatch / shape.records));
   plan.steps =
       settings.steps.value_or(static_cast<int>(std::min(kMostSteps, std::ceil(kPasses / plan.rate))));
@@ -64,6 +65,7 @@ Result<SgdPlan> private_plan(const SgdShape& shape, const SgdSettings& settings)
   const double mu = 1 / one_release;
 
   SgdPlan plan;
+  plan.result = settings.result.value_or(SgdResult::kLast);
   plan.clip = settings.clip.value_or(shape.derivative_bound * shape.row_norm);
   const double tau = shape.margin_scale * mu * shape.records / (sides * plan.clip * shape.row_norm);
   const double plain_steps = tau * largest_curvature(shape);

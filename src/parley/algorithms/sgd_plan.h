@@ -45,7 +45,8 @@ struct SgdPlan {
   double rate = 1;
   double step = 1;
   double momentum = 0;
-  double clip = 0;   // infinity: none
+  double clip = 0;  // infinity: none
+  SgdResult result = SgdResult::kTailAverage;
   double noise = 0;  // z, the deviation of a private run's noise over C; 0: none
 };
 

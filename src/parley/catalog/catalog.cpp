@@ -82,9 +82,11 @@ Trainer configure_sgd(Toml& settings) {
   settings.number("step", sgd.step, above(0));
   settings.number("momentum", sgd.momentum, between(0, 1));
   settings.number("clip", sgd.clip, above(0));
-  settings.choice<algorithms::SgdResult>(
-      "result", sgd.result,
-      {{"last", algorithms::SgdResult::kLast}, {"tail-average", algorithms::SgdResult::kTailAverage}});
+  algorithms::SgdResult result{};
+  if (settings.choice<algorithms::SgdResult>(
+          "result", result,
+          {{"last", algorithms::SgdResult::kLast}, {"tail-average", algorithms::SgdResult::kTailAverage}}))
+    sgd.result = result;
   std::int64_t seed = 0;
   settings.integer("seed", seed, at_least(0));
   sgd.seed = static_cast<std::uint64_t>(seed);
@@ -114,8 +116,9 @@ std::span<const Algorithm> algorithms_by_name() {
       {"greedy-cd", Partition::kSingle, "one coordinate per step, the one that promises most",
        "Nutini et al. 2015; Mangold et al. 2023", configure_greedy_cd, true},
       {"coordinate-descent", Partition::kSingle, "one coordinate per step, in cyclic or random order",
-       "Wright 2015; Mangold et al. 2022", configure_coordinate_descent},
-      {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd},
+       "Wright 2015; Mangold et al. 2022", configure_coordinate_descent, true},
+      {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd,
+       true},
   };
   return kAlgorithms;
 }
