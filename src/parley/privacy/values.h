@@ -106,20 +106,39 @@ class Released {
   bool claimed_;
 };
 
+// Public by declaration: the job, a task, the number of records, a bound of the schema. Whoever writes Public{x} says so
+// in the open; nothing that is computed from records belongs in it.
+template <class T>
+struct Public {
+  T known;
+  [[nodiscard]] const T& value() const { return known; }
+  [[nodiscard]] static bool claimed() { return true; }
+};
+template <class T>
+Public(T) -> Public<T>;
+
+template <class>
+inline constexpr bool kLeavesFreely = false;
+template <class T>
+inline constexpr bool kLeavesFreely<Released<T>> = true;
+template <class T>
+inline constexpr bool kLeavesFreely<Public<T>> = true;
+
 struct PostProcessing {
-  template <class Function, class... T>
-  static auto apply(Function function, const Released<T>&... released) {
+  template <class Function, class... From>
+  static auto apply(Function function, const From&... from) {
     static_assert(std::is_empty_v<Function>, "a function of released values may capture nothing; whatever else it used would leave unpaid");
-    using Made = std::decay_t<std::invoke_result_t<Function, const T&...>>;
-    return Released<Made>(function(released.value()...), (released.claimed() && ...));
+    static_assert((kLeavesFreely<From> && ...), "what is derived may use released and public values only");
+    using Made = std::decay_t<std::invoke_result_t<Function, decltype(from.value())...>>;
+    return Released<Made>(function(from.value()...), (from.claimed() && ...));
   }
 };
 
-// What is computed from released values alone is released too, at no further cost:
+// What is computed from released and public values alone is released too, at no further cost:
 //   derive([](const std::vector<double>& sum, const std::size_t& chosen) { return Reply{sum, chosen}; }, sum, chosen)
-template <class Function, class... T>
-[[nodiscard]] auto derive(Function function, const Released<T>&... released) {
-  return PostProcessing::apply(function, released...);
+template <class Function, class... From>
+[[nodiscard]] auto derive(Function function, const From&... from) {
+  return PostProcessing::apply(function, from...);
 }
 
 // Why a party gives no answer. A code without text: nothing in it is computed from data.

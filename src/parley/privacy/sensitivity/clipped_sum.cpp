@@ -132,4 +132,18 @@ Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<doubl
   return SensitivityBound::state<L2>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
 }
 
+Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, double moves) {
+  if (rule.neighbours != Neighbours::kReplaceOne)
+    return fail(bad_input({.field = "neighbours"}, "one value per record has a public length: replace-one only"));
+  if (!(moves > 0) || !std::isfinite(moves))
+    return fail(bad_input({.field = "sensitivity"}, "must be a finite number above 0", fmt::format("{}", moves)));
+  const std::vector<double>& given = SensitivityBound::read(values);
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, 1));
+  GridVector grid{{}, rule.grain};
+  grid.counts.reserve(given.size());
+  for (const double value : given) grid.counts.push_back(clipped_count(value, largest, rule.grain));
+  const double rounding = std::ldexp(std::sqrt(static_cast<double>(given.size())), rule.grain.exponent);
+  return SensitivityBound::state<L2>(std::move(grid), (moves + rounding) * (1 + 1e-14), rule);
+}
+
 }  // namespace parley::privacy

@@ -45,4 +45,9 @@ Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&
 // (clip(x_1), ..., clip(x_n)): one value per record travels. Only replace-one makes sense: the length is public.
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule);
 
+// The same where the other values move too and a theorem says how far: replacing one record moves the whole vector by at
+// most `moves` in l2 (theorems.h), before the values are rounded. Rounding moves two neighbours apart by at most sqrt(n)
+// grains more. That the theorem's conditions hold is the caller's duty; clipping to the bound is enforced here.
+Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, double moves);
+
 }  // namespace parley::privacy
