@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -32,12 +33,14 @@ class Responder {
   [[nodiscard]] virtual const std::string& last_error() const = 0;
 };
 
-// Opens the gate of one round. Keys and randomness of a round are its own.
-using GateOfRound = std::function<Result<privacy::Gate>(std::int64_t round)>;
+// The site's gate for a round; it lives as long as the function. A plan that was reserved in one round pays for draws in
+// the next.
+using GateOfRound = std::function<Result<privacy::Gate*>(std::int64_t round)>;
 
 // The gate of a run that asked for no privacy.
 inline GateOfRound without_privacy(privacy::Unprotected asked) {
-  return [asked](std::int64_t) -> Result<privacy::Gate> { return privacy::Gate::without_privacy(asked); };
+  auto gate = std::make_shared<privacy::Gate>(privacy::Gate::without_privacy(asked));
+  return [gate](std::int64_t) -> Result<privacy::Gate*> { return gate.get(); };
 }
 
 template <Algorithm A>
@@ -65,7 +68,7 @@ class Party final : public Responder {
     if (const auto read = wire::decode_to(task_, task); !read) return refuse(read.error());
     auto gate = gate_(round);
     if (!gate) return refuse(gate.error());
-    auto reply = algorithm_.answer(task_, data_, memory_, *gate);
+    auto reply = algorithm_.answer(task_, data_, memory_, **gate);
     if (!reply) return refuse(reply.error());
     return std::move(*reply);
   }

@@ -6,8 +6,7 @@
 #include <memory>
 
 #include "parley/rounds/drive.h"
-#include "parley/rounds/handler.h"
-#include "parley/transport/in_process/in_process.h"
+#include "parley/rounds/local_parties.h"
 
 namespace parley::rounds {
 
@@ -22,21 +21,14 @@ Result<Simulated<typename A::Iterate>> simulate(const A& algorithm, typename A::
                                                 std::vector<std::unique_ptr<Party<A>>> parties,
                                                 const RoundObserver<typename A::Iterate>& observer = {},
                                                 Rules rules = {}) {
-  std::vector<std::unique_ptr<Handler>> handlers;
-  std::vector<transport::Respond> respond;
   Terms terms{.rules = rules};
+  std::vector<Admission> admitted;
   for (auto& party : parties) {
-    terms.parties.push_back(fmt::format("party {}", handlers.size() + 1));
-    const auto admit = [waiting = std::make_shared<std::unique_ptr<Party<A>>>(std::move(party))](
-                           const Opening&) -> Result<Admission> {
-      return Admission{std::move(*waiting), {}};
-    };
-    handlers.push_back(std::make_unique<Handler>(admit, ""));
-    respond.push_back(
-        [handler = handlers.back().get()](std::string_view frame) { return handler->respond(frame); });
+    terms.parties.push_back(fmt::format("party {}", admitted.size() + 1));
+    admitted.push_back({std::move(party), {}});
   }
-  transport::InProcess channel(std::move(respond));
-  PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(terms)));
+  LocalParties local(std::move(admitted));
+  PARLEY_TRY(Exchange exchange, Exchange::make(local.channel(), std::move(terms)));
   PARLEY_CHECK(exchange.open());
   PARLEY_TRY(auto outcome, drive(algorithm, std::move(first), exchange, observer));
   return Simulated<typename A::Iterate>{std::move(outcome), exchange.meter().communication()};
