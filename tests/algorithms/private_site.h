@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "parley/algorithms/fit.h"
 #include "parley/algorithms/private_terms.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/randomness/generator.h"

@@ -1,0 +1,139 @@
+#include "parley/algorithms/admm_sharing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/algorithms/private_sharing.h"
+#include "parley/algorithms/ridge_factor.h"
+#include "parley/linalg/vectors.h"
+
+namespace parley::algorithms {
+
+namespace {
+
+// Margins of a fitted classifier lie where the loss is flat: a tenth of the largest curvature.
+double typical_curvature(glm::Task task) {
+  return task == glm::Task::kLinear ? glm::curvature_bound(task) : 0.1 * glm::curvature_bound(task);
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> difference(a);
+  linalg::axpy(-1.0, b, difference);
+  return linalg::l2_norm(difference);
+}
+
+}  // namespace
+
+Result<AdmmSharing> AdmmSharing::make(const glm::Objective& objective, const AdmmSettings& settings, int parties) {
+  const auto refuse = [](const char* field, const char* rule) -> Result<AdmmSharing> {
+    return fail(bad_input({.field = field}, rule));
+  };
+  if (objective.task == glm::Task::kSoftmax) return refuse("job.task", "admm-sharing takes losses of one margin: linear, logistic, squared-hinge");
+  if (!(objective.l2 > 0)) return refuse("model.l2", "admm-sharing needs an l2 penalty above 0");
+  if (objective.l1 != 0) return refuse("model.l1", "admm-sharing takes an l2 penalty only");
+  if (objective.l1_radius) return refuse("model.l1_radius", "admm-sharing takes an l2 penalty and no constraint");
+  if (objective.sparsity) return refuse("model.sparsity", "admm-sharing takes an l2 penalty and no constraint");
+  if (objective.intercept == glm::Intercept::kFree)
+    return refuse("model.intercept", "admm-sharing penalises every weight; use \"penalised\" or none");
+  if (parties < 1) return refuse("party", "admm-sharing needs at least one party");
+  if (settings.rounds < 1) return refuse("algorithm.iterations", "must be at least 1");
+  if (!(settings.rho >= 0) || !std::isfinite(settings.rho)) return refuse("algorithm.rho", "must be a number >= 0");
+  if (!(settings.tolerance >= 0)) return refuse("algorithm.tolerance", "must be a number >= 0");
+  AdmmSettings chosen = settings;
+  if (chosen.rho == 0) chosen.rho = parties * typical_curvature(objective.task);
+  return AdmmSharing(objective, chosen, parties);
+}
+
+AdmmSharing::Iterate AdmmSharing::start(std::vector<double> labels) const {
+  Iterate iterate;
+  if (labels.empty()) return iterate;
+  iterate.round = 1;
+  iterate.mean.assign(labels.size(), 0.0);
+  iterate.consensus = iterate.dual = iterate.mean;
+  iterate.shared.assign(static_cast<std::size_t>(parties_), iterate.mean);
+  iterate.labels = std::move(labels);
+  iterate.change = 1;
+  return iterate;
+}
+
+// c_m = s_m - s + z - u
+AdmmSharing::Task AdmmSharing::ask(const Iterate& iterate, int party) const {
+  if (iterate.round == 0) return {};
+  Task task{iterate.shared[static_cast<std::size_t>(party)]};
+  for (std::size_t i = 0; i < task.target.size(); ++i)
+    task.target[i] += iterate.consensus[i] - iterate.mean[i] - iterate.dual[i];
+  return task;
+}
+
+Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& task, const ColumnShare& share, Memory& memory,
+                                                                  privacy::Gate& gate) const {
+  if (task.target.empty()) return labels(share, gate);
+  const auto records = static_cast<std::size_t>(share.features.rows());
+  if (task.target.size() != records) return fail(bad_input({.field = "task"}, "must have one value per record"));
+  const double ridge = objective_.l2 * static_cast<double>(records) / settings_.rho;
+  if (!memory.factor) {
+    PARLEY_TRY(RidgeFactor factor, RidgeFactor::make(share, ridge));
+    memory.factor = std::make_shared<const RidgeFactor>(std::move(factor));
+  }
+  if (share.privacy == nullptr) {
+    memory.weights = memory.factor->solve(share, task.target);
+    return gate.unprotected(privacy::Private(Reply{margins_of(share, memory.weights)}));
+  }
+  if (!memory.paid) {
+    PARLEY_TRY(memory.paid, PrivateSharing::reserve(share, {settings_, objective_.task, ridge, parties_}, gate));
+  }
+  memory.weights = memory.factor->solve(share, memory.paid->clipped_target(task.target));
+  PARLEY_TRY(const auto values, memory.paid->release(privacy::Private(margins_of(share, memory.weights)), gate));
+  return privacy::derive([](const std::vector<double>& noisy) { return Reply{noisy}; }, values);
+}
+
+// Labels that are public leave as they are; in a run without privacy everything does.
+Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::labels(const ColumnShare& share, privacy::Gate& gate) const {
+  if (share.privacy == nullptr) return gate.unprotected(privacy::Private(Reply{share.labels}));
+  if (!settings_.public_labels && !share.labels.empty())
+    return fail(bad_input({.field = "labels.public"}, "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+  return privacy::derive([](const std::vector<double>& known) { return Reply{known}; }, privacy::Public{share.labels});
+}
+
+Result<AdmmSharing::Iterate> AdmmSharing::with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const {
+  for (const auto& answer : answers) {
+    if (answer.reply.values.empty()) continue;
+    if (!iterate.labels.empty()) return fail(failed("two parties sent labels; labels.party names the one that holds them"));
+    iterate.labels = answer.reply.values;
+  }
+  if (iterate.labels.empty()) return fail(failed("no party sent labels"));
+  return start(std::move(iterate.labels));
+}
+
+Result<AdmmSharing::Iterate> AdmmSharing::absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
+  if (iterate.round == 0) return with_labels(std::move(iterate), answers);
+  const std::size_t records = iterate.labels.size();
+  const auto parties = static_cast<double>(parties_);
+  if (answers.size() != static_cast<std::size_t>(parties_))
+    return fail(failed("a party is missing: every party holds a part of every record"));
+  double change = 0;
+  std::fill(iterate.mean.begin(), iterate.mean.end(), 0.0);
+  for (const auto& answer : answers) {
+    if (answer.reply.values.size() != records) return fail(bad_input({.field = "reply"}, "must have one value per record"));
+    std::vector<double>& kept = iterate.shared[static_cast<std::size_t>(answer.party)];
+    change = std::max(change, distance(answer.reply.values, kept));
+    kept = answer.reply.values;
+    linalg::axpy(1 / parties, kept, iterate.mean);
+  }
+  const std::vector<double> before = iterate.consensus;
+  glm::with_loss(objective_.task, [&](auto loss) {
+    for (std::size_t i = 0; i < records; ++i) {
+      const double center = parties * (iterate.mean[i] + iterate.dual[i]);
+      iterate.consensus[i] = loss.prox(parties / settings_.rho, center, iterate.labels[i]) / parties;
+    }
+  });
+  for (std::size_t i = 0; i < records; ++i) iterate.dual[i] += iterate.mean[i] - iterate.consensus[i];
+  change = std::max({change, distance(iterate.consensus, before), distance(iterate.mean, iterate.consensus)});
+  iterate.change = change / std::max(1e-300, linalg::l2_norm(iterate.consensus));
+  ++iterate.round;
+  return iterate;
+}
+
+}  // namespace parley::algorithms

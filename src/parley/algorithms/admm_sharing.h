@@ -1,0 +1,104 @@
+// ADMM sharing over distributed features, all parties in parallel. Hu et al., "Learning privately over distributed
+// features: an ADMM sharing approach", Algorithm 1, in the convergent form of Boyd et al. 2011, Section 7.3.
+//
+//   minimise   sum_i phi(z_i, y_i) + lambda/2 sum_m ||x_m||^2     subject to   z = sum_m D_m x_m,   lambda = n l2
+//
+//   party m:       x_m <- argmin lambda/2 ||x||^2 + rho/2 ||D_m x - c_m||^2;   sends s_m = D_m x_m, one value per record
+//   coordinator:   s  <- mean of the s_m
+//                  z  <- argmin phi(M z_i, y_i) + M rho/2 (z_i - u_i - s_i)^2    record by record (a scalar prox)
+//                  u  <- u + s - z
+//                  c_m <- s_m - s + z - u;   sends it to party m, one value per record
+//
+// Why not their update (6), which lets every party correct the whole residual sum_k s_k - z at once: with several parties it
+// overshoots by up to a factor M, and diverges unless the penalty is large (their Assumption 1.2). Here each takes its M-th
+// part, and the iteration is ADMM with two blocks: it converges for every rho > 0.
+//
+// Party m factors  D'D + lambda/rho I  once (or, with more columns than records, D D' + lambda/rho I and
+// x = D'(...)^-1 c, Woodbury) and solves in every round. It keeps x_m, its part of the model; nothing else is remembered, so
+// a party that was restarted goes on from the task alone.
+//
+// With privacy (privacy/sensitivity/theorems.md): a party clips the target it receives to +-T and its values to +-V, and adds
+// N(0, sigma^2 I) before they leave. Every value depends on every record, so sigma stands on the theorem's l2 bound of the whole
+// vector and not on one coordinate. The noise is isotropic: noise inside the column space of D, as in the paper's (16), leaves two
+// neighbours with disjoint supports. M parties hold parts of one record, so a run of R rounds is M R releases of that record:
+// each party's noise is calibrated for all of them, and it charges its own R before the first is drawn. When to stop
+// follows from released values. A party's weights never leave it.
+//
+// Labels: the update of z needs them. Before the first round the party that holds them sends them to the coordinator;
+// the values c_m that the others receive depend on them. Without privacy nothing is claimed about them; a private run
+// needs labels that are declared public to the parties (`labels.public = true`), and claims nothing about them either.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "parley/algorithms/column_share.h"
+#include "parley/glm/objective.h"
+#include "parley/rounds/algorithm.h"
+
+namespace parley::algorithms {
+
+struct AdmmSettings {
+  int rounds = 1000;
+  double rho = 0;            // 0: parties x the curvature of the loss, a tenth of the largest for classes
+  double tolerance = 1e-10;  // of the residuals, relative to the margins; 0: all rounds
+  double value_bound = 0;    // V, private runs; 0: 5, or the labels' bound
+  bool public_labels = false;  // declared so; a private run needs it
+};
+
+class PrivateSharing;
+class RidgeFactor;  // of D'D + lambda/rho I or of D D' + lambda/rho I
+
+class AdmmSharing {
+ public:
+  struct Iterate {
+    std::int64_t round = 0;                    // rounds done; 0: labels are still to come
+    std::vector<double> labels;                // n
+    std::vector<std::vector<double>> shared;   // s_m
+    std::vector<double> mean;                  // s
+    std::vector<double> consensus;             // z
+    std::vector<double> dual;                  // u
+    double change = 0;                         // largest residual of the last round, relative
+    static void fields(auto& self, auto&& visit) {
+      visit(self.round, self.labels, self.shared, self.mean, self.consensus, self.dual, self.change);
+    }
+  };
+  struct Task {
+    std::vector<double> target;  // c_m; empty: send labels, if you hold them
+    static void fields(auto& self, auto&& visit) { visit(self.target); }
+  };
+  struct Reply {
+    std::vector<double> values;  // s_m; or the labels
+    static void fields(auto& self, auto&& visit) { visit(self.values); }
+  };
+  struct Memory {
+    std::vector<double> weights;  // x_m, then the intercept where the party has the column of ones
+    static void fields(auto& self, auto&& visit) { visit(self.weights); }
+    std::shared_ptr<const RidgeFactor> factor;  // made again when it is not there
+    std::shared_ptr<const PrivateSharing> paid;  // of a private run
+  };
+  using Data = ColumnShare;
+
+  static Result<AdmmSharing> make(const glm::Objective& objective, const AdmmSettings& settings, int parties);
+
+  // `labels`: those of the coordinator; empty when a party holds them.
+  [[nodiscard]] Iterate start(std::vector<double> labels = {}) const;
+  [[nodiscard]] Task ask(const Iterate& iterate, int party) const;
+  Result<privacy::Released<Reply>> answer(const Task& task, const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
+  [[nodiscard]] Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const;
+  [[nodiscard]] bool done(const Iterate& iterate) const { return iterate.round > settings_.rounds || converged(iterate); }
+  [[nodiscard]] bool converged(const Iterate& iterate) const { return iterate.round > 1 && iterate.change <= settings_.tolerance; }
+
+ private:
+  AdmmSharing(const glm::Objective& objective, const AdmmSettings& settings, int parties)
+      : objective_(objective), settings_(settings), parties_(parties) {}
+  Result<privacy::Released<Reply>> labels(const ColumnShare& share, privacy::Gate& gate) const;
+  [[nodiscard]] Result<Iterate> with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const;
+
+  glm::Objective objective_;
+  AdmmSettings settings_;
+  int parties_;
+};
+static_assert(rounds::Algorithm<AdmmSharing>);
+
+}  // namespace parley::algorithms

@@ -1,0 +1,134 @@
+// Federated averaging, from which the horizontal algorithms are made by a choice of parts:
+//
+//   coordinator:  sends x_t
+//   each party i: x_i <- K local steps from x_t on its own records (local_steps.h); sends x_i and n_i
+//   coordinator:  x_{t+1} <- sum_i p_i x_i,  p_i = n_i / n over the parties that answered;  for some  H_tau of it
+//
+//                      H_tau after each step   H_tau of the average   steps   down     up
+//   fed_iter_ht.h              yes                    yes               K     sparse   sparse
+//   fed_ht.h                   no                     yes               K     sparse   dense
+//   distributed_iht.h          no                     yes               1     sparse   dense
+//   fedavg.h                   no                     no                K     dense    dense
+//
+// A sparse message holds the kept entries only: 12 bytes each. Sums run in party order, whatever order the answers
+// came in. n_i is public: the number of records of a party, as in the whole of the privacy contract.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "parley/algorithms/local_steps.h"
+#include "parley/algorithms/row_share.h"
+#include "parley/linalg/sparse_vector.h"
+#include "parley/linalg/vectors.h"
+#include "parley/rounds/algorithm.h"
+
+namespace parley::algorithms {
+
+struct AveragingParts {
+  bool threshold_steps = false;
+  bool threshold_average = false;
+  bool one_step = false;  // a message after every step
+};
+
+// What the files of the four algorithms share with the catalog: refuses an objective that they cannot take.
+Result<void> check_averaging(const glm::Objective& objective, const LocalSettings& settings, AveragingParts parts);
+
+template <AveragingParts parts>
+class FederatedAveraging {
+ public:
+  template <bool sparse>
+  using Parameters = std::conditional_t<sparse, linalg::SparseVector, std::vector<double>>;
+
+  struct Iterate {
+    std::int64_t round = 0;          // t: rounds done
+    double step = 0;                 // the same for every party and round
+    std::vector<double> parameters;  // x_t
+    static void fields(auto& self, auto&& visit) { visit(self.round, self.step, self.parameters); }
+  };
+  struct Task {
+    std::int64_t round = 0;
+    double step = 0;
+    Parameters<parts.threshold_average> parameters;
+    static void fields(auto& self, auto&& visit) { visit(self.round, self.step, self.parameters); }
+  };
+  struct Reply {
+    std::int64_t records = 0;  // n_i
+    Parameters<parts.threshold_steps> parameters;
+    static void fields(auto& self, auto&& visit) { visit(self.records, self.parameters); }
+  };
+  struct Memory {
+    static void fields(auto&, auto&& visit) { visit(); }
+    std::shared_ptr<PrivateLocalSteps> paid;  // of a private run
+  };
+  using Data = RowShare;
+
+  static Result<FederatedAveraging> make(const glm::Objective& objective, LocalSettings settings) {
+    if (parts.one_step) settings.local_steps = 1;
+    PARLEY_CHECK(check_averaging(objective, settings, parts));
+    return FederatedAveraging(objective, settings);
+  }
+
+  // `row_norm`: the largest norm of a row of any party, for a step size that the settings leave open.
+  [[nodiscard]] Iterate start(std::size_t columns, double row_norm = 1) const {
+    return {0, step_size(objective_, settings_, row_norm), std::vector<double>(parameter_count(objective_, columns), 0.0)};
+  }
+
+  Task ask(const Iterate& iterate) const {
+    return {iterate.round, iterate.step, packed<parts.threshold_average>(iterate.parameters)};
+  }
+
+  Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
+    constexpr auto kAfter = parts.threshold_steps ? AfterStep::kThreshold : AfterStep::kNothing;
+    const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
+    const auto columns = static_cast<std::size_t>(share.features.cols());
+    if (work.parameters.size() != parameter_count(objective_, columns) || !(task.step > 0))
+      return fail(bad_input({.field = "task"}, "must have one parameter per column and class, and a step above 0"));
+    PARLEY_TRY(const auto parameters, local_steps(objective_, settings_, work, share, memory.paid, gate));
+    return privacy::derive([](const std::vector<double>& learnt, const std::int64_t& records) {
+      return Reply{records, packed<parts.threshold_steps>(learnt)};
+    }, parameters, privacy::Public{static_cast<std::int64_t>(share.labels.size())});
+  }
+
+  Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
+    double records = 0;  // n
+    for (const auto& answer : answers) {
+      const std::size_t size = unpacked_size(answer.reply.parameters);
+      if (size != iterate.parameters.size() || answer.reply.records < 1)
+        return fail(bad_input({.field = "reply"}, "must have as many parameters as the task, and a number of records"));
+      records += static_cast<double>(answer.reply.records);
+    }
+    if (answers.size() == 0) return fail(failed("no party answered; there is nothing to average"));
+    std::vector<double> average(iterate.parameters.size(), 0.0);
+    for (const auto& answer : answers)
+      linalg::axpy(static_cast<double>(answer.reply.records) / records, answer.reply.parameters, average);
+    if (parts.threshold_average) keep_largest(objective_, average);
+    return Iterate{iterate.round + 1, iterate.step, std::move(average)};
+  }
+
+  bool done(const Iterate& iterate) const { return iterate.round >= settings_.rounds; }
+
+ private:
+  FederatedAveraging(const glm::Objective& objective, const LocalSettings& settings)
+      : objective_(objective), settings_(settings) {}
+
+  template <bool sparse>
+  static Parameters<sparse> packed(const std::vector<double>& parameters) {
+    if constexpr (sparse)
+      return linalg::sparse(parameters);
+    else
+      return parameters;
+  }
+  static const std::vector<double>& unpacked(const std::vector<double>& parameters) { return parameters; }
+  static std::vector<double> unpacked(const linalg::SparseVector& parameters) { return linalg::dense(parameters); }
+  static std::size_t unpacked_size(const std::vector<double>& parameters) { return parameters.size(); }
+  static std::size_t unpacked_size(const linalg::SparseVector& parameters) {
+    return static_cast<std::size_t>(parameters.size);
+  }
+
+  glm::Objective objective_;
+  LocalSettings settings_;
+};
+
+}  // namespace parley::algorithms
