@@ -1,0 +1,58 @@
+// Parties as ranks of an MPI program: party p is rank p, and rank 0 also coordinates.
+//
+// A pass is collective: rank 0 sends every rank its frame (Bcast when all get the same one, else Scatterv), every rank
+// answers, rank 0 gathers the answers (Gatherv). Frames are padded to 8 bytes, so that counts stay small.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "parley/transport/channel.h"
+
+namespace parley::transport {
+
+// Initialises MPI for as long as it lives.
+class MpiWorld {
+ public:
+  MpiWorld(int* argc, char*** argv);
+  ~MpiWorld();
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  // What every rank has, at rank 0; empty elsewhere. Collective.
+  [[nodiscard]] std::vector<wire::Bytes> gather(const wire::Bytes& own) const;
+  // Ends every rank at once: for a rank that cannot go on while the others wait for it.
+  [[noreturn]] static void abort(int code);
+
+ private:
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+// Rank 0's end. `own` is its own party.
+class MpiChannel final : public Channel {
+ public:
+  MpiChannel(const MpiWorld& world, Respond own);
+  ~MpiChannel() override;  // lets the other ranks return
+
+  [[nodiscard]] int parties() const override { return ranks_; }
+  void send(std::span<const int> parties, const SharedFrame& frame) override;
+  std::optional<Arrival> receive(Clock::time_point deadline) override;
+  void drop(int party) override;
+  void wake() override {}  // receive() waits for answers only
+
+ private:
+  void pass();
+
+  int ranks_;
+  Respond own_;
+  std::vector<std::deque<SharedFrame>> queued_;  // by party
+  std::deque<Arrival> arrived_;
+};
+
+// Every other rank: answers until rank 0 is done.
+void serve(const MpiWorld& world, const Respond& respond);
+
+}  // namespace parley::transport
