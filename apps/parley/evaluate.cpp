@@ -1,11 +1,12 @@
 // parley evaluate: the metrics of a model on tables that have labels.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/parley/verbs.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
-#include "parley/catalog/trained.h"
-#include "parley/data/load.h"
+#include "parley/catalog/model_parts.h"
+#include "parley/glm/metrics.h"
 
 namespace parley::app {
 
@@ -13,18 +14,18 @@ namespace {
 
 struct EvaluateOptions {
   std::string model;
-  std::string data;
+  std::vector<std::string> data;
   bool json = false;
 };
 
 Result<int> evaluate(const EvaluateOptions& options) {
-  PARLEY_TRY(const catalog::Trained trained, catalog::load_trained(options.model));
-  PARLEY_TRY(const data::Dataset table, data::load(options.data, trained.reading(data::LabelUse::kRequired)));
-  PARLEY_TRY(const catalog::Scored scored, catalog::score(trained, table));
+  PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
+  PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, options.data, data::LabelUse::kRequired));
+  const catalog::Scored scored{judged.rows(), glm::measure(parts.front().trained.model.task, judged.margins, judged.labels)};
   if (options.json)
     fmt::print("{}\n", catalog::metrics_json(scored));
   else
-    fmt::print("{} on {}\n\n{}", options.model, options.data, catalog::metrics_table(scored));
+    fmt::print("{} on {}\n\n{}", options.model, fmt::join(options.data, ", "), catalog::metrics_table(scored));
   return 0;
 }
 
@@ -34,7 +35,7 @@ void add_evaluate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* verb = app.add_subcommand("evaluate", "Measure a trained model on a table that has labels");
   verb->add_option("--model", options->model, "Folder of a run (or its model.json)")->required();
-  verb->add_option("--data", options->data, "A table with features and labels")->required();
+  verb->add_option("--data", options->data, "Tables with features and labels; of a model in parts: PARTY=FILE for each party")->required();
   verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   verb->footer(
       "Example:\n"

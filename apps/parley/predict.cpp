@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/parley/verbs.h"
-#include "parley/catalog/trained.h"
+#include "parley/catalog/model_parts.h"
 #include "parley/core/files.h"
-#include "parley/data/load.h"
+#include "parley/glm/batch.h"
+#include "parley/glm/metrics.h"
 
 namespace parley::app {
 
@@ -33,23 +34,21 @@ struct Prediction {
   std::vector<double> probabilities;  // of the positive class, or of every class
 };
 
-Result<std::vector<Prediction>> predictions(const catalog::Trained& trained, const std::string& file) {
-  PARLEY_TRY(const data::Dataset table, data::load(file, trained.reading(data::LabelUse::kNone)));
-  const glm::Model& model = trained.model;
-  const std::size_t rows = table.rows();
+Result<std::vector<Prediction>> predictions(const std::vector<catalog::ModelPart>& parts, const std::vector<std::string>& files) {
+  PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, files, data::LabelUse::kNone));
+  const glm::Model& model = parts.front().trained.model;
+  const std::size_t rows = judged.rows();
   std::vector<Prediction> all(rows);
-  for (std::size_t i = 0; i < rows; ++i) all[i].id = table.ids.empty() ? std::to_string(i + 1) : table.ids[i];
-  if (model.task == glm::Task::kLinear) {
-    PARLEY_TRY(const std::vector<double> values, model.predict_values(table.features));
-    for (std::size_t i = 0; i < rows; ++i) all[i].predicted = fmt::format("{}", values[i]);
-    return all;
+  std::vector<double> probabilities(judged.margins.size());
+  const bool probable = model.task == glm::Task::kLogistic || model.task == glm::Task::kSoftmax;
+  if (probable) glm::class_probabilities(judged.margins, rows, probabilities);
+  for (std::size_t i = 0; i < rows; ++i) {
+    all[i].id = judged.ids[i];
+    all[i].predicted = model.task == glm::Task::kLinear
+                           ? fmt::format("{}", judged.margins[i])
+                           : model.classes[static_cast<std::size_t>(glm::predicted_class(judged.margins, rows, i))];
+    for (std::size_t k = 0; probable && k < model.outputs(); ++k) all[i].probabilities.push_back(probabilities[k * rows + i]);
   }
-  PARLEY_TRY(const std::vector<int> classes, model.predict_classes(table.features));
-  for (std::size_t i = 0; i < rows; ++i) all[i].predicted = model.classes[static_cast<std::size_t>(classes[i])];
-  if (model.task == glm::Task::kSquaredHinge) return all;
-  PARLEY_TRY(const std::vector<double> probabilities, model.predict_probabilities(table.features));
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t k = 0; k < model.outputs(); ++k) all[i].probabilities.push_back(probabilities[k * rows + i]);
   return all;
 }
 
@@ -79,13 +78,9 @@ std::string as_json(const std::vector<Prediction>& all) {
 }
 
 Result<int> predict(const PredictOptions& options) {
-  PARLEY_TRY(const catalog::Trained trained, catalog::load_trained(options.model));
-  std::vector<Prediction> all;
-  for (const std::string& file : options.data) {
-    PARLEY_TRY(std::vector<Prediction> part, predictions(trained, file));
-    std::move(part.begin(), part.end(), std::back_inserter(all));
-  }
-  const std::string text = options.json ? as_json(all) : as_csv(trained.model, all);
+  PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
+  PARLEY_TRY(const std::vector<Prediction> all, predictions(parts, options.data));
+  const std::string text = options.json ? as_json(all) : as_csv(parts.front().trained.model, all);
   if (!options.out.empty()) {
     PARLEY_CHECK(write_atomically(options.out, text));
     return 0;
@@ -100,7 +95,7 @@ void add_predict(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
   verb->add_option("--model", options->model, "Folder of a run (or its model.json)")->required();
-  verb->add_option("--data", options->data, "Tables with the columns that the model was trained on")->required();
+  verb->add_option("--data", options->data, "Tables with the columns that the model was trained on; of a model in parts: PARTY=FILE for each party")->required();
   verb->add_option("--out", options->out, "Write to this file instead of stdout");
   verb->add_flag("--json", options->json, "JSON instead of CSV");
   verb->footer(

@@ -6,6 +6,7 @@
 
 #include "apps/parley/interrupt.h"
 #include "apps/parley/progress.h"
+#include "apps/parley/train_mpi.h"
 #include "apps/parley/verbs.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
@@ -20,6 +21,7 @@ struct TrainOptions {
   std::string job;
   std::vector<std::string> overrides;
   std::string out;
+  std::string transport = "in-process";
   int threads = 0;
   bool json = false;
   bool quiet = false;
@@ -42,13 +44,7 @@ Result<void> check_folder(const std::string& folder) {
   return {};
 }
 
-Result<int> train(const TrainOptions& options) {
-  const auto started = std::chrono::steady_clock::now();
-  if (options.threads > 0) set_thread_count(options.threads);
-  PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
-  const std::string out = options.out.empty() ? "out/" + job.name : options.out;
-  if (job.privacy && job.privacy->ledger.empty()) job.privacy->ledger = (std::filesystem::path(out) / "ledger").string();
-  PARLEY_CHECK(check_folder(out));
+Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, const TrainOptions& options) {
   watch_interrupts();
   ProgressLine line(options.quiet);
   const catalog::Watch watch{[&](const algorithms::Progress& progress) {
@@ -56,11 +52,22 @@ Result<int> train(const TrainOptions& options) {
                                return !interrupted();
                              },
                              [&](const std::string& what) { line.phase(what); }};
-  PARLEY_TRY(const catalog::Outcome outcome, catalog::run(job, watch));
-  line.clear();
+  return catalog::run(job, watch);
+}
+
+Result<int> train(const TrainOptions& options) {
+  const auto started = std::chrono::steady_clock::now();
+  if (options.threads > 0) set_thread_count(options.threads);
+  PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
+  const std::string out = options.out.empty() ? "out/" + job.name : options.out;
+  if (job.privacy && job.privacy->ledger.empty()) job.privacy->ledger = (std::filesystem::path(out) / "ledger").string();
+  PARLEY_CHECK(check_folder(out));
+  PARLEY_TRY(const std::optional<catalog::Outcome> finished, options.transport == "mpi" ? train_mpi(job) : train_here(job, options));
+  if (!finished) return 0;  // another rank has the result
+  const catalog::Outcome& outcome = *finished;
 
   PARLEY_CHECK(make_folder(out));
-  PARLEY_CHECK(catalog::save(outcome.trained, out));
+  PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out) : catalog::save(outcome.parts, out));
   catalog::ReportContext context;
   context.model_path = (std::filesystem::path(out) / "model.json").string();
   context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -98,6 +105,9 @@ void add_train(CLI::App& app, Exit& exit) {
   verb->add_option("--out", options->out, "Folder for model.json and result.json (default: out/JOB-NAME)");
   verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
       ->check(CLI::Range(1, 4096));
+  verb->add_option("--transport", options->transport, "in-process, or mpi: party p is rank p of mpirun -n PARTIES")
+      ->check(CLI::IsMember({"in-process", "mpi"}))
+      ->capture_default_str();
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
   verb->add_flag("--quiet", options->quiet, "No progress on stderr");
   verb->footer(

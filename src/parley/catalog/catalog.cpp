@@ -1,10 +1,17 @@
 #include "parley/catalog/catalog.h"
 
+#include "parley/algorithms/admm_sharing.h"
 #include "parley/algorithms/coordinate_descent.h"
+#include "parley/algorithms/distributed_iht.h"
 #include "parley/algorithms/exact.h"
+#include "parley/algorithms/fed_ht.h"
+#include "parley/algorithms/fed_iter_ht.h"
+#include "parley/algorithms/fedavg.h"
 #include "parley/algorithms/frank_wolfe.h"
 #include "parley/algorithms/greedy_cd.h"
 #include "parley/algorithms/sgd.h"
+#include "parley/catalog/horizontal.h"
+#include "parley/catalog/vertical.h"
 
 namespace parley::catalog {
 
@@ -95,6 +102,27 @@ Trainer configure_sgd(Toml& settings) {
   };
 }
 
+template <class A>
+std::shared_ptr<const Federation> federate_averaging(Toml& settings) {
+  algorithms::LocalSettings local;
+  settings.integer("iterations", local.rounds, at_least(1));
+  settings.integer("local_steps", local.local_steps, at_least(1));
+  settings.number("step", local.step, above(0));
+  settings.integer("batch", local.batch, at_least(0));
+  settings.number("clip", local.clip, above(0));
+  settings.number("batch_growth", local.batch_growth, {.low = 0, .high = 1, .open_low = true});
+  return std::make_shared<AveragingFederation<A>>(local);
+}
+
+std::shared_ptr<const Federation> federate_admm(Toml& settings) {
+  algorithms::AdmmSettings admm;
+  settings.integer("iterations", admm.rounds, at_least(1));
+  settings.number("rho", admm.rho, above(0));
+  settings.number("tolerance", admm.tolerance, at_least(0));
+  settings.number("value_bound", admm.value_bound, above(0));
+  return std::make_shared<AdmmFederation>(admm);
+}
+
 }  // namespace
 
 std::string_view name(Partition partition) {
@@ -119,6 +147,16 @@ std::span<const Algorithm> algorithms_by_name() {
        "Wright 2015; Mangold et al. 2022", configure_coordinate_descent, true},
       {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd,
        true},
+      {"fed-iter-ht", Partition::kHorizontal, "K thresholded steps at every party, then a thresholded average",
+       "Tong et al. 2022, Algorithm 2", {}, true, federate_averaging<algorithms::FedIterHt>},
+      {"fed-ht", Partition::kHorizontal, "K steps at every party, then a thresholded average",
+       "Tong et al. 2022, Algorithm 1", {}, true, federate_averaging<algorithms::FedHt>},
+      {"distributed-iht", Partition::kHorizontal, "iterative hard thresholding, a message after every step",
+       "Tong et al. 2022, Algorithm A1", {}, true, federate_averaging<algorithms::DistributedIht>},
+      {"fedavg", Partition::kHorizontal, "K steps at every party, then the average", "McMahan et al. 2017, Algorithm 1", {}, true,
+       federate_averaging<algorithms::FedAvg>},
+      {"admm-sharing", Partition::kVertical, "one value per record travels, parties keep their weights",
+       "Hu et al.; Boyd et al. 2011, Section 7.3", {}, true, federate_admm},
   };
   return kAlgorithms;
 }

@@ -1,6 +1,7 @@
 // The catalog: name in the job -> algorithm, its settings, its source.
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "parley/core/toml.h"
 
 namespace parley::catalog {
+
+class Federation;  // federation.h
 
 enum class Partition { kSingle, kHorizontal, kVertical, kRelational };
 std::string_view name(Partition partition);
@@ -24,9 +27,11 @@ struct Algorithm {
   std::string summary;  // one line for --help and errors
   std::string source;   // the paper
   // Reads the algorithm's own keys of the [algorithm] section.
-  std::function<Trainer(Toml& settings)> configure;
-  // Whether Problem::privacy is honoured: then everything the model depends on leaves through the gate.
+  std::function<Trainer(Toml& settings)> configure = {};  // of a single site
+  // Whether Problem::privacy (RowShare::privacy, ColumnShare::privacy) is honoured: then everything the model depends on
+  // leaves through the gate.
   bool can_be_private = false;
+  std::function<std::shared_ptr<const Federation>(Toml& settings)> federate = {};  // of several parties
 };
 
 std::span<const Algorithm> algorithms_by_name();

@@ -141,6 +141,8 @@ Result<Job> parse_job(Toml toml, const std::string& path) {
   labels.text("party", job.labels.party);
   labels.text("column", job.labels.column);
   labels.text("positive", job.labels.positive);
+  labels.texts("classes", job.labels.classes);
+  labels.boolean("public", job.labels.declared_public);
   if (!job.labels.positive.empty() && (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
 
@@ -153,7 +155,8 @@ Result<Job> parse_job(Toml toml, const std::string& path) {
   algorithm.integer("seed", job.seed, at_least(0));
   const Algorithm* chosen = find_algorithm(job.algorithm);
   if (chosen != nullptr) {
-    job.trainer = chosen->configure(algorithm);
+    if (chosen->configure) job.trainer = chosen->configure(algorithm);
+    if (chosen->federate) job.federation = chosen->federate(algorithm);
   } else if (!job.algorithm.empty()) {
     std::vector<std::string> known;
     for (const Algorithm& candidate : algorithms_by_name()) known.push_back(candidate.name);
@@ -175,6 +178,7 @@ Result<Job> parse_job(Toml toml, const std::string& path) {
   }
   if (toml.has("tune")) {
     read_tune(toml.table("tune"), job.tune.emplace());
+    if (job.federation) toml.reject("tune", "is for single-site jobs");
     if (!job.privacy) toml.reject("tune", "chooses settings privately and needs a [privacy] section");
   }
   PARLEY_CHECK(toml.finish());

@@ -2,6 +2,7 @@
 // public to every party.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,8 @@ struct LabelsSection {
   std::string party;
   std::string column;
   std::string positive;  // the class that becomes +1
+  std::vector<std::string> classes;  // all of them, where no party sees every one
+  bool declared_public = false;      // to the parties of a private run
 };
 
 struct Party {
@@ -68,7 +71,8 @@ struct Job {
   Partition partition = Partition::kSingle;
   glm::Objective objective;
   std::string algorithm;
-  Trainer trainer;
+  Trainer trainer;                               // of a single site
+  std::shared_ptr<const Federation> federation;  // of several parties
   std::optional<std::int64_t> seed;
   DataSection data;
   std::optional<PrivacySection> privacy;  // absent: the run is not private

@@ -85,6 +85,8 @@ std::string noise_of(const privacy::Mechanism& mechanism) {
 }  // namespace
 
 Result<JobPlan> plan_job(const Job& job) {
+  if (job.federation)
+    return fail(bad_input({job.file, 0, "job.partition"}, "plans are for single-site jobs in this version", name(job.partition)));
   PARLEY_TRY(SiteData data, read_site(job));
   JobPlan plan;
   plan.records = data.tables.train.rows();

@@ -93,10 +93,36 @@ Json to_json(const PrivacyReport& privacy) {
 
 std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
 
-double l1_norm(const std::vector<double>& weights) {
-  double sum = 0;
-  for (const double w : weights) sum += std::abs(w);
-  return sum;
+// Of the model as a whole, wherever its parts are.
+struct ModelSize {
+  std::size_t columns = 0;
+  std::size_t weights = 0;
+  std::size_t nonzeros = 0;
+  double l1_norm = 0;
+
+  void add(const glm::Model& model) {
+    columns += model.columns.size();
+    weights += model.weights.size();
+    nonzeros += glm::nonzeros(model.weights);
+    for (const double w : model.weights) l1_norm += std::abs(w);
+  }
+};
+ModelSize model_size(const Outcome& outcome) {
+  ModelSize size;
+  for (const ModelPart& part : outcome.parts) size.add(part.trained.model);
+  if (outcome.parts.empty()) size.add(outcome.trained.model);
+  return size;
+}
+
+Json to_json(const Job& job, const std::optional<rounds::Communication>& communication) {
+  const rounds::Communication sent = communication.value_or(rounds::Communication{});
+  const rounds::Traffic total = sent.total();
+  Json json = {{"uplink_bytes", total.up}, {"downlink_bytes", total.down}, {"rounds", sent.rounds}, {"per_party", Json::array()}};
+  for (std::size_t p = 0; p < sent.per_party.size(); ++p)
+    json["per_party"].push_back({{"party", job.parties[p].name},
+                                 {"uplink_bytes", sent.per_party[p].up},
+                                 {"downlink_bytes", sent.per_party[p].down}});
+  return json;
 }
 
 }  // namespace
@@ -115,12 +141,10 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
   for (const double value : outcome.fit.history) json["objective"]["history"].push_back(finite(value));
   json["metrics"]["train"] = to_json(outcome.train);
   json["metrics"]["test"] = outcome.test ? to_json(*outcome.test) : Json(nullptr);
-  json["model"] = {{"path", context.model_path},
-                   {"columns", outcome.trained.model.columns.size()},
-                   {"nonzeros", glm::nonzeros(outcome.trained.model.weights)},
-                   {"l1_norm", l1_norm(outcome.trained.model.weights)}};
+  const ModelSize size = model_size(outcome);
+  json["model"] = {{"path", context.model_path}, {"columns", size.columns}, {"nonzeros", size.nonzeros}, {"l1_norm", size.l1_norm}};
   json["privacy"] = outcome.privacy ? to_json(*outcome.privacy) : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
-  json["communication"] = {{"uplink_bytes", 0}, {"downlink_bytes", 0}, {"rounds", 0}, {"per_party", Json::array()}};
+  json["communication"] = to_json(job, outcome.communication);
   json["time"] = {{"total_seconds", context.total_seconds},
                   {"read_seconds", outcome.read_seconds},
                   {"compute_seconds", outcome.train_seconds},
@@ -150,8 +174,12 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
   if (fit.certificate != algorithms::Certificate::kNone)
     table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
   table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
-                       fmt::format("{} of {}", with_commas(static_cast<long long>(glm::nonzeros(outcome.trained.model.weights))),
-                                   with_commas(static_cast<long long>(outcome.trained.model.weights.size()))));
+                       fmt::format("{} of {}", with_commas(static_cast<long long>(model_size(outcome).nonzeros)),
+                                   with_commas(static_cast<long long>(model_size(outcome).weights))));
+  if (outcome.communication)
+    table += fmt::format("  {:<18} {:>12}\n", "traffic",
+                         fmt::format("{} up, {} down, {} parties", human_bytes(static_cast<double>(outcome.communication->total().up)),
+                                     human_bytes(static_cast<double>(outcome.communication->total().down)), job.parties.size()));
   table += fmt::format("\n  {:<18} {:>12}", "", "train");
   if (outcome.test) table += fmt::format(" {:>12}", "test");
   table += fmt::format("\n  {:<18} {:>12}", "rows", with_commas(static_cast<long long>(outcome.train.rows)));

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
-
+#include "parley/catalog/run_federation.h"
 #include "parley/catalog/scaling.h"
+#include "parley/catalog/stopwatch.h"
 #include "parley/catalog/tune.h"
 #include "parley/core/text.h"
 #include "parley/core/version.h"
@@ -15,19 +15,6 @@
 namespace parley::catalog {
 
 namespace {
-
-constexpr const char* kNotPrivate =
-    "This run is not private: no [privacy] section was given, and nothing bounds what the model reveals about a record.";
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-};
 
 Result<data::LoadOptions> reading_options(const Job& job, const Party& party) {
   data::LoadOptions options;
@@ -103,6 +90,7 @@ Result<Scored> score(const Trained& trained, const data::Dataset& table) {
 }
 
 Result<Outcome> run(const Job& job, const Watch& watch) {
+  if (job.federation) return run_federation(job, watch);
   Outcome outcome;
   if (watch.phase) watch.phase("reading " + job.parties.front().data);
   const Stopwatch reading;

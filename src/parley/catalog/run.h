@@ -1,4 +1,4 @@
-// Runs a job on one site: read, scale, train, measure.
+// Runs a job: read, scale, train, measure. On one site, or with all parties in this process.
 #pragma once
 #include <functional>
 #include <optional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parley/algorithms/fit.h"
+#include "parley/catalog/federation.h"
 #include "parley/catalog/job.h"
 #include "parley/catalog/private_site.h"
 #include "parley/catalog/trained.h"
@@ -34,7 +35,9 @@ struct Scored {
 };
 
 struct Outcome {
-  Trained trained;
+  Trained trained;               // of a federation whose parties keep their parts: the first of them
+  std::vector<ModelPart> parts;  // of a federation
+  std::optional<rounds::Communication> communication;
   algorithms::Fit fit;
   Scored train;
   std::optional<Scored> test;

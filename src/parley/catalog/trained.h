@@ -14,6 +14,9 @@
 
 namespace parley::catalog {
 
+inline constexpr const char* kNotPrivate =
+    "This run is not private: no [privacy] section was given, and nothing bounds what the model reveals about a record.";
+
 struct Provenance {
   std::string job;
   std::string algorithm;

@@ -153,7 +153,7 @@ Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& rules) {
   Assigned assigned;
   if (!rules.classes.empty()) {
     PARLEY_TRY(assigned, assign_fixed(names, rules));
-  } else if (names.size() == 1) {
+  } else if (names.size() == 1 && rules.kind == LabelKind::kBinary) {
     return fail(bad_input(rules.place, "one class only: there is nothing to tell apart", names[0]));
   } else if (rules.kind == LabelKind::kBinary) {
     PARLEY_TRY(assigned, assign_binary(names, rules));

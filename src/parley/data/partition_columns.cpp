@@ -154,9 +154,8 @@ std::vector<std::string> as_ranges(const std::vector<std::size_t>& numbers) {
 JobDraft draft(const RowLabels& labels, const std::string& label_party) {
   return {.partition = "vertical",
           .task = task_of(labels),
-          .l1_radius = 10,
-          .algorithm = "bcfw",
-          .iterations = 200,
+          .l2 = 1e-3,
+          .algorithm = "admm-sharing",
           .label_party = label_party};
 }
 

@@ -1,0 +1,29 @@
+// The two ends of a federated job on any transport.
+//
+//   coordinator:  opens the job at every party, checks that they fit together, runs the rounds
+//   party:        what it answers with, and what it says about itself, from its own files alone
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "parley/catalog/federation.h"
+#include "parley/rounds/exchange.h"
+#include "parley/rounds/handler.h"
+
+namespace parley::catalog {
+
+struct Coordinated {
+  std::vector<Introduction> parties;
+  Learnt learnt;
+  rounds::Communication communication;
+  double wait_seconds = 0;
+};
+
+// `terms.parties` are the job's. A stop that was asked for before the first round is an error of its own.
+Result<Coordinated> coordinate(const Job& job, transport::Channel& channel, rounds::Terms terms, const AfterRound& after);
+
+// A party ready to answer. `table` stays with the caller.
+Result<rounds::Admission> admit(const Job& job, const PartyTable& table, rounds::GateOfRound gate);
+
+}  // namespace parley::catalog

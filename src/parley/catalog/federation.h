@@ -1,0 +1,75 @@
+// A federated algorithm from its two ends, whatever it is and whichever transport carries it.
+//
+//   at a party            read: its own table;  introduce: what it says about it;  responder: tasks in, answers out
+//   at the coordinator    check: whether the parties fit together;  coordinate: rounds over an exchange that is open
+//   afterwards            the model is the coordinator's (rows are split), or each party keeps its part (columns are)
+//
+// How rows and columns differ is in the two classes behind this interface (horizontal.h, vertical.h), and nowhere else.
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "parley/algorithms/fit.h"
+#include "parley/catalog/introduction.h"
+#include "parley/catalog/model_parts.h"
+#include "parley/catalog/party_table.h"
+#include "parley/privacy/ledger/across_parties.h"
+#include "parley/rounds/drive.h"
+#include "parley/rounds/party.h"
+
+namespace parley::catalog {
+
+struct Learnt {
+  algorithms::Stop stop = algorithms::Stop::kIterations;
+  std::int64_t rounds = 0;
+  std::vector<double> parameters;  // what the coordinator holds; empty when the parts stay with the parties
+};
+
+// After each round, with what the coordinator holds; false asks for a stop.
+using AfterRound = std::function<bool(std::int64_t round, std::span<const double> parameters)>;
+
+class Federation {
+ public:
+  virtual ~Federation() = default;
+
+  // The tables of these parties, read alike. A site reads its own only.
+  [[nodiscard]] virtual Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const = 0;
+
+  [[nodiscard]] virtual Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
+                                                                             rounds::GateOfRound gate) const = 0;
+  // Whether parties that introduced themselves so can learn together.
+  [[nodiscard]] virtual Result<void> check(const Job& job, std::span<const Introduction> parties) const = 0;
+  // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.
+  [[nodiscard]] virtual privacy::Holding holding() const = 0;
+  [[nodiscard]] virtual Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties,
+                                                  rounds::Exchange& exchange, const AfterRound& after) const = 0;
+
+  // The model from what the coordinator holds and from the memories of the given parties (rounds::Responder::memory).
+  // A site hands in its own memory alone and gets its part; a coordinator hands in none.
+  struct Held {
+    std::span<const Introduction> parties;    // one for each memory, or all of them
+    std::span<const double> parameters;       // of the coordinator
+    std::span<const wire::Bytes> memories;
+  };
+  [[nodiscard]] virtual Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const = 0;
+
+  // Simulation only, on data that the user already holds: margins and labels over all parties' rows, and the objective.
+  struct Scores {
+    std::vector<double> margins;  // class by class
+    std::vector<double> labels;
+  };
+  [[nodiscard]] virtual Result<Scores> scores(std::span<const ModelPart> parts,
+                                              std::span<const data::Dataset* const> tables) const = 0;
+  [[nodiscard]] virtual Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const = 0;
+};
+
+// The job's objective once the number of classes is known.
+glm::Objective objective_of(const Job& job, const std::vector<std::string>& classes);
+// How a run of rounds ended, in the words of a fit.
+algorithms::Stop stop_of(rounds::Ended ended, bool converged);
+// The job's seed, or one from the operating system.
+std::uint64_t seed_of(const Job& job);
+
+}  // namespace parley::catalog

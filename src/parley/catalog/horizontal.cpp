@@ -1,0 +1,91 @@
+#include "parley/catalog/horizontal.h"
+
+#include <fmt/format.h>
+
+#include "parley/glm/batch.h"
+
+namespace parley::catalog {
+
+Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::span<const int> parties) const {
+  if (job.data.scale == Scale::kStandardize)
+    return fail(bad_input({job.file, 0, "data.scale"}, "means and deviations of all rows are not known to any party; use bounds or none",
+                          "standardize"));
+  std::vector<data::Dataset> as_they_are;
+  for (const int party : parties) {
+    PARLEY_TRY(data::Dataset table, read_as_it_is(job, job.parties[static_cast<std::size_t>(party)], data::LabelUse::kRequired));
+    as_they_are.push_back(std::move(table));
+  }
+  PARLEY_TRY(const AgreedClasses classes, agree_on_classes(job, as_they_are));
+  PARLEY_TRY(const data::ColumnNames columns, agree_on_columns(job, as_they_are));
+  std::vector<PartyTable> tables;
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    PARLEY_TRY(PartyTable table, read_alike(job, parties[p], std::move(as_they_are[p]), columns, classes));
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+Result<void> HorizontalFederation::check(const Job& job, std::span<const Introduction> parties) const {
+  const Introduction& first = parties.front();
+  for (const Introduction& other : parties.subspan(1)) {
+    const auto differ = [&](const char* what, const char* remedy) -> Result<void> {
+      return fail(bad_input({job.file, 0, "party." + other.party},
+                            fmt::format("has other {} than '{}'; {}", what, first.party, remedy)));
+    };
+    if (!(other.column_names() == first.column_names()))
+      return differ("columns", "give the parties one schema, or data.features for LIBSVM files");
+    if (other.scales != first.scales) return differ("public bounds", "give the parties one schema");
+    if (other.classes != first.classes) return differ("classes", "list them all in labels.classes");
+  }
+  return {};
+}
+
+Result<std::vector<ModelPart>> HorizontalFederation::model(const Job& job, const Held& held) const {
+  if (held.parameters.empty()) return std::vector<ModelPart>{};
+  const Introduction& first = held.parties.front();
+  PARLEY_TRY(Trained trained, blank_model(job, objective_of(job, first.classes), first));
+  algorithms::WeightsAndIntercepts learnt = algorithms::separate(trained.objective, held.parameters);
+  trained.model.weights = std::move(learnt.weights);
+  trained.model.intercepts = std::move(learnt.intercepts);
+  trained.provenance.rows = 0;
+  for (const Introduction& party : held.parties) trained.provenance.rows += static_cast<std::size_t>(party.rows);
+  std::vector<ModelPart> parts;
+  parts.push_back({"", true, std::move(trained)});
+  return parts;
+}
+
+Result<Federation::Scores> HorizontalFederation::scores(std::span<const ModelPart> parts,
+                                                        std::span<const data::Dataset* const> tables) const {
+  const glm::Model& model = parts.front().trained.model;
+  const std::size_t outputs = model.outputs();
+  Scores all;
+  for (const data::Dataset* table : tables) all.labels.insert(all.labels.end(), table->labels.values.begin(), table->labels.values.end());
+  all.margins.resize(outputs * all.labels.size());
+  std::size_t at = 0;
+  for (const data::Dataset* table : tables) {
+    PARLEY_TRY(const std::vector<double> margins, model.margins(table->features));
+    for (std::size_t k = 0; k < outputs; ++k)
+      std::copy_n(margins.begin() + static_cast<std::ptrdiff_t>(k * table->rows()), table->rows(),
+                  all.margins.begin() + static_cast<std::ptrdiff_t>(k * all.labels.size() + at));
+    at += table->rows();
+  }
+  return all;
+}
+
+// sum_i p_i f_i, p_i = n_i / n: the objective on the pooled rows.
+Result<double> HorizontalFederation::objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const {
+  const glm::Objective objective = objective_of(job, tables.front().train.labels.classes);
+  const auto [weights, intercepts] = algorithms::separate(objective, held.parameters);
+  double loss = 0, records = 0;
+  std::vector<double> margins;
+  for (const PartyTable& table : tables) {
+    const auto& labels = table.train.labels.values;
+    margins.resize(labels.size() * static_cast<std::size_t>(objective.classes));
+    glm::compute_margins(table.features, weights, intercepts, margins);
+    loss += static_cast<double>(labels.size()) * glm::mean_loss(objective.task, margins, labels);
+    records += static_cast<double>(labels.size());
+  }
+  return loss / records + glm::penalty_value(objective, weights, intercepts);
+}
+
+}  // namespace parley::catalog

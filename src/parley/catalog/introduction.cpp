@@ -1,0 +1,76 @@
+#include "parley/catalog/introduction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/catalog/party_table.h"
+#include "parley/catalog/private_site.h"
+#include "parley/core/version.h"
+
+namespace parley::catalog {
+
+namespace {
+
+// FNV-1a over the ids and their ends; never 0.
+std::int64_t digest(const std::vector<std::string>& ids) {
+  if (ids.empty()) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3; };
+  for (const std::string& id : ids) {
+    for (const char c : id) add(static_cast<unsigned char>(c));
+    add(0);
+  }
+  return static_cast<std::int64_t>(hash | 1);
+}
+
+}  // namespace
+
+data::ColumnNames Introduction::column_names() const {
+  return columns.empty() ? data::ColumnNames::numbered(first_number, column_count) : data::ColumnNames(columns);
+}
+
+Introduction introduce(const PartyTable& table) {
+  const data::Dataset& train = table.train;
+  Introduction said;
+  said.party = table.party;
+  said.rows = static_cast<std::int64_t>(train.rows());
+  said.alignment = digest(train.ids);
+  if (table.site)
+    said.row_norm = table.site->facts().row_bound;  // public
+  else
+    for (const double squares : table.features.row_squared_norms())
+      said.row_norm = std::max(said.row_norm, std::sqrt(squares));
+  said.column_count = static_cast<int>(train.columns.size());
+  if (const auto first = first_number(train.columns))
+    said.first_number = *first;
+  else
+    said.columns = train.columns.list();
+  for (const double bound : train.bounds) said.bounds.push_back(std::isfinite(bound) ? bound : 0.0);
+  said.scales = table.scaling.scales;
+  said.centers = table.scaling.centers;
+  said.labels = !train.labels.values.empty();
+  said.classes = train.labels.classes;
+  said.schema = data::to_toml(train.schema);
+  return said;
+}
+
+Result<Trained> blank_model(const Job& job, const glm::Objective& objective, const Introduction& introduction) {
+  Trained trained;
+  trained.objective = objective;
+  trained.columns = introduction.column_names();
+  trained.label = job.labels.column;
+  PARLEY_TRY(trained.schema, data::parse_schema(introduction.schema, introduction.party + " (schema)"));
+  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, static_cast<std::size_t>(introduction.rows), kNotPrivate};
+  glm::Model& model = trained.model;
+  model.task = objective.task;
+  model.columns = trained.columns.list();
+  model.weights.assign(static_cast<std::size_t>(objective.classes) * model.columns.size(), 0.0);
+  model.scales = introduction.scales;
+  model.centers = introduction.centers;
+  model.unit_rows = job.data.unit_rows;
+  for (const double bound : introduction.bounds) model.bounds.push_back(bound > 0 ? bound : data::kUnbounded);
+  model.classes = introduction.classes;
+  return trained;
+}
+
+}  // namespace parley::catalog

@@ -1,0 +1,42 @@
+// What a party says about itself before the first round: public facts only (number of records, names, public bounds and
+// scales of its columns, classes). From the introductions the coordinator knows whether the parties fit together, where to
+// start, and whose columns the model is about.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parley/catalog/job.h"
+#include "parley/catalog/trained.h"
+#include "parley/data/dataset.h"
+
+namespace parley::catalog {
+
+struct Introduction {
+  std::string party;
+  std::int64_t rows = 0;             // it trains on
+  std::int64_t alignment = 0;        // digest of the record ids in their order; 0 when it has none
+  double row_norm = 0;               // the largest Euclidean norm of a scaled row; its public bound in a private run
+  int column_count = 0;
+  int first_number = 0;              // columns are x<first>, x<first+1>, ... when `columns` is empty
+  std::vector<std::string> columns;
+  std::vector<double> bounds;        // 0 where none was declared; empty: none at all
+  std::vector<double> scales;        // empty: ones
+  std::vector<double> centers;       // empty: zeros
+  bool labels = false;               // it holds them
+  std::vector<std::string> classes;
+  std::string schema;                // TOML: reads another table alike
+  static void fields(auto& self, auto&& visit) {
+    visit(self.party, self.rows, self.alignment, self.row_norm, self.column_count, self.first_number, self.columns, self.bounds, self.scales,
+          self.centers, self.labels, self.classes, self.schema);
+  }
+  [[nodiscard]] data::ColumnNames column_names() const;
+};
+
+struct PartyTable;  // party_table.h
+Introduction introduce(const PartyTable& table);
+
+// The model of these columns before training: everything but its weights.
+Result<Trained> blank_model(const Job& job, const glm::Objective& objective, const Introduction& introduction);
+
+}  // namespace parley::catalog

@@ -1,0 +1,126 @@
+#include "parley/catalog/run_federation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "parley/catalog/coordinate.h"
+#include "parley/catalog/private_site.h"
+#include "parley/catalog/stopwatch.h"
+#include "parley/rounds/local_parties.h"
+
+namespace parley::catalog {
+
+namespace {
+
+Result<Scored> score(const Federation& federation, std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) {
+  PARLEY_TRY(const Federation::Scores scores, federation.scores(parts, tables));
+  return Scored{scores.labels.size(), glm::measure(parts.front().trained.model.task, scores.margins, scores.labels)};
+}
+
+Result<void> measure(const Federation& federation, std::span<const PartyTable> tables, Outcome& outcome) {
+  std::vector<const data::Dataset*> train, test;
+  for (const PartyTable& table : tables) {
+    train.push_back(&table.train);
+    if (table.test) test.push_back(&*table.test);
+  }
+  PARLEY_TRY(outcome.train, score(federation, outcome.parts, train));
+  if (test.size() == tables.size()) {
+    PARLEY_TRY(outcome.test, score(federation, outcome.parts, test));
+  }
+  return {};
+}
+
+rounds::GateOfRound gate_of(const PartyTable& table) {
+  if (!table.site) return rounds::without_privacy(privacy::Unprotected{});
+  return [site = table.site](std::int64_t) -> Result<privacy::Gate*> { return site->terms().gate; };
+}
+
+// What the run costs a record in all: of the party that holds it, or of all parties that hold a part of it.
+Result<PrivacyReport> privacy_across(const Federation& federation, std::span<const PartyTable> tables) {
+  std::vector<PrivacyReport> parties;
+  std::vector<privacy::Plan> plans;
+  for (const PartyTable& table : tables) {
+    PARLEY_TRY(PrivacyReport report, table.site->report());
+    plans.push_back(report.plan);
+    parties.push_back(std::move(report));
+  }
+  const auto most = std::max_element(parties.begin(), parties.end(), [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
+  PrivacyReport all = *most;
+  all.releases = 0;
+  for (const PrivacyReport& party : parties) all.releases += party.releases;
+  PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), tables.front().site->terms().target.delta));
+  all.delta = tables.front().site->terms().target.delta.value();
+  const bool parts = federation.holding() == privacy::Holding::kSameRecords;
+  all.statement = fmt::format("{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}", parties.size(),
+                              parts ? "each with a part of every record, whose costs add up" : "each with records of its own", all.epsilon, all.delta,
+                              parts ? "Labels are declared public. The parts of the model stay with their parties and are not covered." : "",
+                              most->statement);
+  return all;
+}
+
+}  // namespace
+
+Result<Outcome> run_federation(const Job& job, const Watch& watch) {
+  const Federation& federation = *job.federation;
+  Outcome outcome;
+  if (watch.phase) watch.phase(fmt::format("reading the tables of {} parties", job.parties.size()));
+  const Stopwatch reading;
+  std::vector<int> everyone(job.parties.size());
+  std::iota(everyone.begin(), everyone.end(), 0);
+  PARLEY_TRY(std::vector<PartyTable> tables, federation.read(job, everyone));
+  std::vector<rounds::Admission> admitted;
+  std::vector<std::unique_ptr<rounds::Responder>> parties;
+  std::vector<Introduction> introductions;
+  rounds::Terms terms{.job = job.name};
+  for (PartyTable& table : tables) {
+    if (job.privacy) PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table));
+    PARLEY_TRY(admitted.emplace_back(), admit(job, table, gate_of(table)));
+    parties.push_back(std::move(admitted.back().party));
+    admitted.back().party = std::make_unique<rounds::BorrowedParty>(*parties.back());
+    introductions.push_back(introduce(table));
+    terms.parties.push_back(table.party);
+    for (const std::string& note : table.train.notes) outcome.notes.push_back(table.party + ": " + note);
+  }
+  outcome.read_seconds = reading.seconds();
+
+  if (watch.phase) watch.phase("training");
+  const Stopwatch training;
+  rounds::LocalParties local(std::move(admitted));
+  std::vector<wire::Bytes> memories(parties.size());
+  const auto held = [&](std::span<const double> parameters) {
+    for (std::size_t p = 0; p < parties.size(); ++p) memories[p] = parties[p]->memory();
+    return Federation::Held{introductions, parameters, memories};
+  };
+  algorithms::Fit& fit = outcome.fit;
+  fit.gap = std::numeric_limits<double>::quiet_NaN();
+  std::optional<Error> broken;
+  const auto after = [&](std::int64_t round, std::span<const double> parameters) {
+    const auto objective = federation.objective(job, tables, held(parameters));
+    if (!objective) return broken = objective.error(), false;
+    fit.history.push_back(*objective);
+    return !watch.observer || watch.observer({static_cast<int>(round), *objective, fit.gap, 0});
+  };
+  PARLEY_TRY(const Coordinated run, coordinate(job, local.channel(), std::move(terms), after));
+  if (broken) return fail(*broken);
+  outcome.train_seconds = training.seconds();
+  outcome.communication = run.communication;
+  const Learnt& learnt = run.learnt;
+  fit.stop = learnt.stop;
+  fit.iterations = static_cast<int>(learnt.rounds);
+  fit.objective = fit.history.empty() ? std::numeric_limits<double>::quiet_NaN() : fit.history.back();
+
+  PARLEY_TRY(outcome.parts, federation.model(job, held(learnt.parameters)));
+  if (job.privacy) {
+    PARLEY_TRY(outcome.privacy, privacy_across(federation, tables));
+    outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
+    for (ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+  }
+  outcome.trained = outcome.parts.front().trained;
+  PARLEY_CHECK(measure(federation, tables, outcome));
+  return outcome;
+}
+
+}  // namespace parley::catalog

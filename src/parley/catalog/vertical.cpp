@@ -1,0 +1,146 @@
+#include "parley/catalog/vertical.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "parley/algorithms/ridge_factor.h"
+#include "parley/catalog/private_site.h"
+#include "parley/glm/batch.h"
+#include "parley/linalg/vectors.h"
+#include "parley/rounds/party.h"
+
+namespace parley::catalog {
+
+namespace {
+
+bool holds_labels(const Job& job, int party) {
+  return job.labels.party.empty() ? party == 0 : job.parties[static_cast<std::size_t>(party)].name == job.labels.party;
+}
+
+algorithms::ColumnShare share_of(const Job& job, const PartyTable& table) {
+  const bool constant = job.objective.intercept == glm::Intercept::kPenalised && !table.train.labels.values.empty();
+  return {table.features, table.train.labels.values, constant, table.site ? &table.site->terms() : nullptr};
+}
+
+// Classes are known where the labels are. A party that never learns their names calls them -1 and +1.
+std::vector<std::string> classes_of(const Job& job, std::span<const Introduction> parties) {
+  if (job.objective.task == glm::Task::kLinear) return {};
+  for (const Introduction& party : parties)
+    if (!party.classes.empty()) return party.classes;
+  return {"-1", "+1"};
+}
+
+}  // namespace
+
+Result<std::vector<PartyTable>> VerticalFederation::read(const Job& job, std::span<const int> parties) const {
+  if (job.data.unit_rows)
+    return fail(bad_input({job.file, 0, "data.unit_rows"}, "no party knows the norm of a whole record; leave it out for parties that hold columns"));
+  std::vector<PartyTable> tables;
+  for (const int party : parties) {
+    const bool labels = holds_labels(job, party);
+    PARLEY_TRY(data::Dataset table, read_as_it_is(job, job.parties[static_cast<std::size_t>(party)],
+                                                  labels ? data::LabelUse::kRequired : data::LabelUse::kNone));
+    AgreedClasses classes;
+    if (labels) {
+      PARLEY_TRY(classes, agree_on_classes(job, {&table, 1}));
+    }
+    const data::ColumnNames columns = table.columns;
+    if (columns.empty()) return fail(bad_input({job.parties[static_cast<std::size_t>(party)].data, 0, ""}, "holds no feature column"));
+    PARLEY_TRY(tables.emplace_back(), read_alike(job, party, std::move(table), columns, classes));
+  }
+  return tables;
+}
+
+Result<void> VerticalFederation::check(const Job& job, std::span<const Introduction> parties) const {
+  const Introduction& first = parties.front();
+  std::size_t holders = 0;
+  for (const Introduction& other : parties) {
+    holders += other.labels ? 1 : 0;
+    const Place place{job.file, 0, "party." + other.party};
+    if (other.rows != first.rows)
+      return fail(bad_input(place, fmt::format("has {} records, '{}' has {}; parties that hold columns need the same records in the same order",
+                                               other.rows, first.party, first.rows)));
+    if (other.alignment != 0 && first.alignment != 0 && other.alignment != first.alignment)
+      return fail(bad_input(place, fmt::format("its record ids are not those of '{}' in the same order", first.party)));
+  }
+  if (holders != 1) return fail(bad_input({job.file, 0, "labels.party"}, "exactly one party must hold the labels", fmt::format("{}", holders)));
+  return {};
+}
+
+Result<std::vector<ModelPart>> VerticalFederation::model(const Job& job, const Held& held) const {
+  std::vector<ModelPart> parts;
+  const std::vector<std::string> classes = classes_of(job, held.parties);
+  for (std::size_t p = 0; p < held.memories.size(); ++p) {
+    const Introduction& party = held.parties[p];
+    PARLEY_TRY(Trained trained, blank_model(job, objective_of(job, classes), party));
+    if (!party.labels) trained.label.clear();
+    PARLEY_TRY(std::vector<double> weights, weights_in(held.memories[p]));
+    glm::Model& model = trained.model;
+    model.classes = classes;
+    if (weights.size() > model.columns.size()) {
+      model.intercepts = {weights.back()};
+      weights.pop_back();
+    }
+    if (!weights.empty()) model.weights = std::move(weights);
+    parts.push_back({party.party, party.labels, std::move(trained)});
+  }
+  return parts;
+}
+
+Result<Federation::Scores> VerticalFederation::scores(std::span<const ModelPart> parts,
+                                                      std::span<const data::Dataset* const> tables) const {
+  Scores all;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    PARLEY_TRY(const std::vector<double> margins, parts[p].trained.model.margins(tables[p]->features));
+    if (all.margins.empty()) all.margins.assign(margins.size(), 0.0);
+    linalg::axpy(1.0, margins, all.margins);
+    if (parts[p].labels) all.labels = tables[p]->labels.values;
+  }
+  return all;
+}
+
+Result<double> VerticalFederation::objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const {
+  const glm::Objective objective = objective_of(job, {});
+  std::vector<double> margins(tables.front().train.rows(), 0.0);
+  double penalty = 0;
+  const std::vector<double>* labels = nullptr;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const algorithms::ColumnShare share = share_of(job, tables[p]);
+    if (!share.labels.empty()) labels = &tables[p].train.labels.values;
+    PARLEY_TRY(const std::vector<double> weights, weights_in(held.memories[p]));
+    if (weights.empty()) continue;
+    linalg::axpy(1.0, algorithms::margins_of(share, weights), margins);
+    penalty += objective.l2 / 2 * linalg::squared_norm(weights);
+  }
+  return glm::mean_loss(objective.task, margins, *labels) + penalty;
+}
+
+Result<std::unique_ptr<rounds::Responder>> AdmmFederation::responder(const Job& job, const PartyTable& table,
+                                                                     rounds::GateOfRound gate) const {
+  PARLEY_TRY(auto algorithm, make(job));
+  return std::make_unique<rounds::Party<algorithms::AdmmSharing>>(std::move(algorithm), share_of(job, table), std::move(gate));
+}
+
+Result<algorithms::AdmmSharing> AdmmFederation::make(const Job& job) const {
+  algorithms::AdmmSettings settings = settings_;
+  settings.public_labels = job.labels.declared_public;
+  return algorithms::AdmmSharing::make(objective_of(job, {}), settings, static_cast<int>(job.parties.size()));
+}
+
+Result<Learnt> AdmmFederation::coordinate(const Job& job, std::span<const Introduction>, rounds::Exchange& exchange,
+                                          const AfterRound& after) const {
+  using algorithms::AdmmSharing;
+  PARLEY_TRY(const AdmmSharing algorithm, make(job));
+  PARLEY_TRY(const auto outcome, rounds::drive(algorithm, algorithm.start(), exchange, [&](std::int64_t round, const AdmmSharing::Iterate&) {
+               return !after || after(round, {});
+             }));
+  return Learnt{stop_of(outcome.ended, algorithm.converged(outcome.iterate)), outcome.rounds, {}};
+}
+
+Result<std::vector<double>> AdmmFederation::weights_in(const wire::Bytes& memory) const {
+  PARLEY_TRY(auto read, wire::decode<algorithms::AdmmSharing::Memory>(memory, wire::Numbers::kAny));
+  return std::move(read.weights);
+}
+
+}  // namespace parley::catalog

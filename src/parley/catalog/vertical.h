@@ -1,0 +1,41 @@
+// Federations whose parties hold different columns of the same records, in the same order. Each party keeps its part of the
+// model in its memory; the party with the labels also keeps the intercept.
+#pragma once
+#include "parley/algorithms/admm_sharing.h"
+#include "parley/catalog/federation.h"
+
+namespace parley::catalog {
+
+class VerticalFederation : public Federation {
+ public:
+  Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const override;
+  Result<void> check(const Job& job, std::span<const Introduction> parties) const override;
+  [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kSameRecords; }
+  Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const override;
+  Result<Scores> scores(std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) const override;
+  Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const override;
+
+ protected:
+  // A party's weights and, after them, the intercept where it has one; empty before the first round.
+  [[nodiscard]] virtual Result<std::vector<double>> weights_in(const wire::Bytes& memory) const = 0;
+};
+
+class AdmmFederation final : public VerticalFederation {
+ public:
+  explicit AdmmFederation(const algorithms::AdmmSettings& settings) : settings_(settings) {}
+
+  Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
+                                                       rounds::GateOfRound gate) const override;
+  Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
+                            const AfterRound& after) const override;
+
+ protected:
+  Result<std::vector<double>> weights_in(const wire::Bytes& memory) const override;
+
+ private:
+  [[nodiscard]] Result<algorithms::AdmmSharing> make(const Job& job) const;
+
+  algorithms::AdmmSettings settings_;
+};
+
+}  // namespace parley::catalog

@@ -1,0 +1,179 @@
+"""Federations in one process: what a person sees who generates or splits data and trains on it."""
+import csv
+import json
+import random
+import unittest
+
+from parley_cli import CliTest
+
+
+class HorizontalTest(CliTest):
+    def generated(self, kind="non-iid-regression", *more):
+        self.succeeds("data", "generate", kind, "--out", self.folder / "sim", "--seed", 3, "--clients", 6, "--rows", 40,
+                      "--columns", 60, "--nonzeros", 5, *more)
+        return self.folder / "sim" / "job.toml"
+
+    def test_a_generated_federation_trains_as_it_was_drafted(self):
+        result = self.json_of("train", self.generated(), "--set", "algorithm.seed=1", "--set", "algorithm.iterations=30")
+        self.assertEqual(result["status"], "done")
+        self.assertEqual(result["rounds"], 30)
+        self.assertEqual(len(result["objective"]["history"]), 30)
+        self.assertLess(result["objective"]["final"], result["objective"]["history"][0])
+        self.assertLessEqual(result["model"]["nonzeros"], 5)
+        self.assertFalse(result["privacy"]["claimed"])
+
+    def test_the_wire_carries_the_kept_entries_only(self):
+        tau, rounds = 5, 12
+        sent = self.json_of("train", self.generated(), "--set", f"algorithm.iterations={rounds}")["communication"]
+        self.assertEqual(sent["rounds"], rounds)
+        self.assertEqual(len(sent["per_party"]), 6)
+        for party in sent["per_party"]:
+            for direction in ("uplink_bytes", "downlink_bytes"):
+                self.assertLessEqual(party[direction], rounds * (1.1 * 12 * tau + 200), party)
+
+    def test_the_same_seed_gives_the_same_bytes(self):
+        job = self.generated()
+        settings = ("--set", "algorithm.seed=5", "--set", "algorithm.batch=7", "--set", "algorithm.iterations=5")
+        for out, threads in (("a", 1), ("b", 2)):
+            self.succeeds("train", job, *settings, "--out", out, "--threads", threads)
+        self.assertEqual((self.folder / "a/model.json").read_bytes(), (self.folder / "b/model.json").read_bytes())
+
+    def test_every_horizontal_algorithm_runs(self):
+        job = self.generated("non-iid-classification", "--positives", "10")
+        for name in ("fed-iter-ht", "fed-ht", "distributed-iht"):
+            self.assertEqual(self.json_of("train", job, "--set", f"algorithm.name={name}", "--set", "algorithm.iterations=3")["status"], "done")
+
+    def rows_by_class(self):
+        draw = random.Random(4)
+        self.write("all.csv", "a,b,y\n" + "".join(
+            f"{draw.gauss(k, 1):.4f},{draw.gauss(-k, 1):.4f},{'xyz'[k]}\n" for _ in range(60) for k in range(3)))
+        self.succeeds("data", "split", "all.csv", "--out", "parts", "--parts", 3, "--skew", "shards", "--shards", 1, "--seed", 2)
+        return self.folder / "parts" / "job.toml"
+
+    def test_parties_that_see_one_class_each_learn_all(self):
+        job = self.rows_by_class()
+        result = self.json_of("train", job, "--set", "algorithm.iterations=150")
+        self.assertGreater(result["metrics"]["train"]["accuracy"], 0.45)  # a third by chance
+        model = json.loads((self.folder / "out/split/model.json").read_text())
+        self.assertEqual(model["classes"], ["x", "y", "z"])
+        self.assertEqual(self.json_of("evaluate", "--model", "out/split", "--data", "all.csv")["metrics"]["accuracy"],
+                         result["metrics"]["train"]["accuracy"])
+
+    def test_parties_with_other_columns_are_refused(self):
+        self.write("a.csv", "u,v,y\n1,2,0\n2,1,1\n")
+        self.write("b.csv", "u,w,y\n1,2,0\n2,1,1\n")
+        self.write("job.toml", """[job]
+partition = "horizontal"
+task = "logistic"
+[algorithm]
+name = "fedavg"
+[[party]]
+name = "a"
+data = "a.csv"
+[[party]]
+name = "b"
+data = "b.csv"
+""")
+        self.refuses("train", "job.toml", says="is a column that 'a' does not have")
+        self.refuses("train", "job.toml", "--set", "data.scale=standardize", says="data.scale")
+
+
+class PrivateTest(CliTest):
+    def job(self, example, *changes):
+        """The example without a seed (a claim needs noise from the operating system), with a privacy section."""
+        text = (self.example(example) / "job.toml").read_text()
+        for old, new in (("seed = 7", ""), *changes):
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        return self.write(f"{example}/private.toml", text + "\n[privacy]\nepsilon = 2.0\ndelta = 1e-5\n")
+
+    def test_parties_with_records_of_their_own_cost_a_record_what_its_party_spent(self):
+        job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 6"))
+        privacy = self.json_of("train", job, "--out", "out")["privacy"]
+        self.assertTrue(privacy["claimed"])
+        self.assertLessEqual(privacy["epsilon"], 2.0)
+        self.assertGreater(privacy["epsilon"], 1.8)
+        self.assertEqual(privacy["releases"], 3 * 6 * 5)
+        self.assertIn("3 parties, each with records of its own", privacy["statement"])
+        self.succeeds("ledger", "verify", "out/ledger")
+
+    def test_parties_with_parts_of_a_record_cost_it_the_sum(self):
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
+        privacy = self.json_of("train", job, "--out", "out")["privacy"]
+        self.assertTrue(privacy["claimed"])
+        self.assertLessEqual(privacy["epsilon"], 2.0)
+        self.assertGreater(privacy["epsilon"], 1.8)
+        self.assertEqual(privacy["releases"], 2 * 5)
+        self.assertIn("whose costs add up", privacy["statement"])
+
+    def test_a_budget_that_ends_keeps_the_model(self):
+        job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 6"))
+        self.succeeds("train", job, "--out", "out")
+        done = self.run_parley("train", job, "--out", "again", "--set", f"privacy.ledger={self.folder}/out/ledger")
+        self.assertEqual(done.returncode, 3, done.stderr)
+
+
+class VerticalTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(7)
+        self.truth = [1.5, -2.0, 0.5, 0.0, 1.0]
+        with open(self.folder / "all.csv", "w", newline="") as file:
+            out = csv.writer(file)
+            out.writerow(["id", "a", "b", "c", "d", "e", "y"])
+            for i in range(200):
+                x = [round(draw.gauss(0, 1), 4) for _ in self.truth]
+                margin = sum(w * v for w, v in zip(self.truth, x)) + draw.gauss(0, 0.5)
+                out.writerow([f"r{i}", *x, "sick" if margin > 0 else "well"])
+        self.succeeds("data", "split", "all.csv", "--by", "columns", "--parts", 2, "--names", "clinic,insurer", "--out", "parts")
+        self.job = self.folder / "parts" / "job.toml"
+
+    def test_the_drafted_job_reaches_the_optimum_of_the_pooled_table(self):
+        result = self.json_of("train", self.job)
+        self.write("pooled.toml", """[job]
+task = "logistic"
+[model]
+l2 = 0.001
+[algorithm]
+name = "exact"
+[data]
+scale = "none"
+[labels]
+column = "y"
+[[party]]
+name = "all"
+data = "all.csv"
+""")
+        exact = self.json_of("train", "pooled.toml")
+        self.assertEqual(result["stop_reason"], "converged")
+        self.assertAlmostEqual(result["objective"]["final"], exact["objective"]["final"], delta=1e-8)
+        self.assertAlmostEqual(result["metrics"]["train"]["auc"], exact["metrics"]["train"]["auc"], delta=1e-6)
+
+    def test_one_value_per_record_travels(self):
+        result = self.json_of("train", self.job, "--set", "algorithm.iterations=3", "--set", "algorithm.tolerance=0")
+        # The labels, then three rounds of 200 numbers: a frame of 48 bytes and a count of 4 around each message.
+        for party in result["communication"]["per_party"]:
+            self.assertLessEqual(party["uplink_bytes"], 4 * (200 * 8 + 52))
+            self.assertEqual(party["downlink_bytes"], 3 * (200 * 8 + 52) + 52)
+
+    def test_parts_predict_together(self):
+        trained = self.json_of("train", self.job, "--out", "out")
+        files = [f"clinic={self.folder}/parts/clinic.csv", f"insurer={self.folder}/parts/insurer.csv"]
+        together = self.json_of("evaluate", "--model", "out", "--data", *files)
+        self.assertEqual(together["metrics"]["accuracy"], trained["metrics"]["train"]["accuracy"])
+        predicted = self.succeeds("predict", "--model", "out", "--data", *reversed(files)).stdout.splitlines()
+        self.assertEqual(len(predicted), 201)
+        self.assertTrue(predicted[1].startswith("r0,"))
+        self.refuses("predict", "--model", "out", "--data", files[0], says="2 parts")
+
+    def test_parties_with_other_records_are_refused(self):
+        insurer = self.folder / "parts" / "insurer.csv"
+        lines = insurer.read_text().splitlines()
+        insurer.write_text("\n".join(lines[:-1]) + "\n")
+        self.refuses("train", self.job, says="same records")
+        insurer.write_text("\n".join([lines[0], lines[2], lines[1], *lines[3:]]) + "\n")
+        self.refuses("train", self.job, says="record ids")
+
+
+if __name__ == "__main__":
+    unittest.main()
