@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Hard thresholding over clients: the tables of Tong et al.'s figures, and MPI beside a hand-written loop.
+
+Writes markdown on stdout. The sets of Figure 6 need the reference data ($PARLEY_SHARED or ../shared); MNIST is cut to its
+first 6,000 images, E2006 is not to be had.
+"""
+import lzma
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build"))
+SHARED = pathlib.Path(os.environ.get("PARLEY_SHARED", ROOT.parent / "shared"))
+DRIVER = BUILD / "bench" / "federated_driver"
+
+
+def table(title, *arguments):
+    print(f"\n## {title}\n", flush=True)
+    print(subprocess.run([str(DRIVER), *map(str, arguments)], check=True, capture_output=True, text=True).stdout, end="")
+
+
+def idx(name):
+    raw = lzma.open(SHARED / "data/mnist" / name).read()
+    dimensions = raw[3]
+    shape = struct.unpack(f">{dimensions}I", raw[4:4 + 4 * dimensions])
+    return shape, raw[4 + 4 * dimensions:]
+
+
+def mnist(folder, images=6000):
+    """Each digit in 20 parts; every client takes a part of two digits."""
+    (_, rows, columns), pixels = idx("train-images-idx3-ubyte.xz")
+    _, labels = idx("train-labels-idx1-ubyte.xz")
+    size = rows * columns
+    lines = []
+    for i in range(images):
+        image = pixels[i * size:(i + 1) * size]
+        lines.append(f"{labels[i]} " + " ".join(f"{j + 1}:{v / 255:.4g}" for j, v in enumerate(image) if v))
+    return write(folder, "mnist", lines, [labels[i] for i in range(images)])
+
+
+def rcv1(folder):
+    """Ten groups of rows around ten random rows, by cosine; then as above."""
+    lines = lzma.open(SHARED / "data/rcv1_small/rcv1_small.xz", "rt").read().splitlines()
+    rows = [{int(c): float(v) for c, v in (e.split(":") for e in line.split()[1:])} for line in lines]
+    centres = random.Random(1).sample(rows, 10)
+    dot = lambda a, b: sum(v * b.get(c, 0) for c, v in a.items())
+    return write(folder, "rcv1", lines, [max(range(10), key=lambda k: dot(row, centres[k])) for row in rows])
+
+
+def write(folder, name, lines, groups):
+    draw = random.Random(2)
+    parts = {}
+    for group in sorted(set(groups)):
+        members = [i for i, g in enumerate(groups) if g == group]
+        draw.shuffle(members)
+        parts[group] = [members[p::20] for p in range(20)]
+    queue = [(group, p) for group in parts for p in range(20) if parts[group][p]]
+    draw.shuffle(queue)
+    client_of = {}
+    for at, (group, p) in enumerate(queue):
+        for row in parts[group][p]:
+            client_of[row] = at // 2
+    (folder / name).write_text("\n".join(lines) + "\n")
+    (folder / f"{name}.clients").write_text("\n".join(str(client_of[i]) for i in range(len(lines))) + "\n")
+    return folder / name, folder / f"{name}.clients"
+
+
+if __name__ == "__main__":
+    for simulation in ("I", "II"):
+        table(f"Simulation {simulation}: rounds at the same step size (Figure 3)", "rounds", simulation)
+        table(f"Simulation {simulation}: each method with its best step, alpha = beta = 0.5", "steps", simulation)
+        table(f"Simulation {simulation}: K local steps (Figure 1)", "local", simulation)
+        table(f"Simulation {simulation}: non-IID data (Figure 2)", "spread", simulation)
+    if (SHARED / "data").is_dir():
+        with tempfile.TemporaryDirectory() as scratch:
+            for title, made, task, tau in (("MNIST, 10 classes", mnist, "softmax", 500), ("rcv1 (1,000 rows)", rcv1, "logistic", 200)):
+                file, clients = made(pathlib.Path(scratch))
+                table(f"{title} (Figure 6)", "data", file, task, tau, clients)
