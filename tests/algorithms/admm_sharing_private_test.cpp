@@ -46,10 +46,10 @@ TEST(PrivateAdmmSharing, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
   data::Random random(3, 1, 1);
   const Matrix left = rows_in_the_ball(50, 3, random), right = rows_in_the_ball(50, 4, random);
   std::vector<double> labels(50);
-  for (double& y : labels) y = random.normal() / 3;
+  for (Index i = 0; i < 50; ++i) labels[static_cast<std::size_t>(i)] = 0.8 * left.at(i, 0) - 0.6 * right.at(i, 1);
   PrivateSite one(left, {.epsilon = 1e6}), two(right, {.epsilon = 1e6});
   const std::vector<ColumnShare> shares = {party(one, labels), party(two)};
-  const auto algorithm = AdmmSharing::make(ridge(0.1), {.rounds = 30, .tolerance = 0, .value_bound = 20, .public_labels = true}, 2);
+  const auto algorithm = AdmmSharing::make(ridge(0.01), {.rounds = 30, .tolerance = 0, .value_bound = 1, .public_labels = true}, 2);
   std::vector<AdmmSharing::Memory> memories(2), open(2);
   auto at = algorithm->start(), twin = at;
   while (!algorithm->done(at)) {
@@ -69,7 +69,7 @@ TEST(PrivateAdmmSharing, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
   }
   for (std::size_t m = 0; m < 2; ++m)
     for (std::size_t j = 0; j < memories[m].weights.size(); ++j) EXPECT_NEAR(memories[m].weights[j], open[m].weights[j], 0.05);
-  EXPECT_GT(linalg::linf_norm(open[0].weights), 0.05);
+  EXPECT_GT(linalg::linf_norm(open[0].weights), 0.4);
 }
 
 // The theorem, through the code that relies on it: random and extreme neighbours never move the shared values farther.

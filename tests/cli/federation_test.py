@@ -93,7 +93,7 @@ class PrivateTest(CliTest):
         self.assertTrue(privacy["claimed"])
         self.assertLessEqual(privacy["epsilon"], 2.0)
         self.assertGreater(privacy["epsilon"], 1.8)
-        self.assertEqual(privacy["releases"], 3 * 6 * 5)
+        self.assertEqual(privacy["releases"], 3 * 6 * 10)
         self.assertIn("3 parties, each with records of its own", privacy["statement"])
         self.succeeds("ledger", "verify", "out/ledger")
 

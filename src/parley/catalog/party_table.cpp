@@ -143,6 +143,8 @@ Result<PartyTable> read_alike(const Job& job, int number, data::Dataset train, c
 }
 
 Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table) {
+  if (job.privacy->calibration != algorithms::Calibration::kProved)
+    return fail(bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
   // A site knows of itself alone; in a simulation from a seed the parties' noise must differ all the same.
   Job own = job;
   own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
