@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
   parley::app::add_plan(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
+  parley::app::add_coordinate(app, exit);
+  parley::app::add_join(app, exit);
   parley::app::add_keys(app, exit);
   parley::app::add_account(app, exit);
   parley::app::add_calibrate(app, exit);

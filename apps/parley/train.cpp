@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "apps/parley/interrupt.h"
+#include "apps/parley/output_folder.h"
 #include "apps/parley/progress.h"
 #include "apps/parley/train_mpi.h"
 #include "apps/parley/verbs.h"
@@ -26,23 +27,6 @@ struct TrainOptions {
   bool json = false;
   bool quiet = false;
 };
-
-// Made only when there is something to put in, so that a refused job leaves nothing behind.
-Result<void> make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder))
-    return fail(bad_input({folder, 0, ""}, "the output folder cannot be made" + (error ? ": " + error.message() : std::string{})));
-  return {};
-}
-
-// Said before the work, not after it.
-Result<void> check_folder(const std::string& folder) {
-  std::filesystem::path at = std::filesystem::absolute(folder);
-  while (!std::filesystem::exists(at) && at.has_parent_path()) at = at.parent_path();
-  if (!std::filesystem::is_directory(at)) return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: a file is in the way"));
-  return {};
-}
 
 Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, const TrainOptions& options) {
   watch_interrupts();

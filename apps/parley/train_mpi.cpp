@@ -25,7 +25,10 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const transport
   rounds::Terms terms{.job = job.name};
   for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
   transport::MpiChannel channel(world, respond);
-  return catalog::coordinate(job, channel, std::move(terms), {});
+  PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));
+  PARLEY_TRY(catalog::Coordinated run, catalog::coordinate(job, exchange, {}));
+  PARLEY_CHECK(exchange.close());
+  return run;
 }
 
 }  // namespace

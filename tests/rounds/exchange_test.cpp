@@ -235,6 +235,7 @@ TEST(Exchange, AKilledCoordinatorGoesOnFromItsCheckpointToTheSameBits) {
   Terms kept = terms();
   kept.checkpoint = folder.path() + "/checkpoint";
   wire::RunId run_id{};
+  ASSERT_TRUE(Exchange::make(channel, kept)) << "killed before its first round";
   for (const std::int64_t until : {1, 2, 5}) {
     auto exchange = Exchange::make(channel, kept);
     ASSERT_TRUE(exchange);

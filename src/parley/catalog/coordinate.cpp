@@ -2,17 +2,20 @@
 
 namespace parley::catalog {
 
-Result<Coordinated> coordinate(const Job& job, transport::Channel& channel, rounds::Terms terms, const AfterRound& after) {
-  PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));
-  PARLEY_TRY(const auto introductions, exchange.open());
-  if (!introductions) return fail(failed("stopped before every party was there"));
+Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after) {
   Coordinated run;
-  for (const wire::Bytes& bytes : *introductions) {
-    PARLEY_TRY(run.parties.emplace_back(), wire::decode<Introduction>(bytes));
+  PARLEY_TRY(const auto introductions, exchange.open());
+  if (!introductions) {
+    run.learnt.stop = algorithms::Stop::kInterrupted;
+    return run;
+  }
+  for (std::size_t p = 0; p < introductions->size(); ++p) {
+    PARLEY_TRY(run.parties.emplace_back(), wire::decode<Introduction>((*introductions)[p]));
+    if (run.parties.back().party != job.parties[p].name)
+      return fail(failed("party '" + job.parties[p].name + "' introduced itself under another name"));
   }
   PARLEY_CHECK(job.federation->check(job, run.parties));
   PARLEY_TRY(run.learnt, job.federation->coordinate(job, run.parties, exchange, after));
-  if (run.learnt.stop != algorithms::Stop::kInterrupted) exchange.close();
   run.communication = exchange.meter().communication();
   run.wait_seconds = exchange.wait_seconds();
   return run;

@@ -20,8 +20,9 @@ struct Coordinated {
   double wait_seconds = 0;
 };
 
-// `terms.parties` are the job's. A stop that was asked for before the first round is an error of its own.
-Result<Coordinated> coordinate(const Job& job, transport::Channel& channel, rounds::Terms terms, const AfterRound& after);
+// The parties of the exchange are the job's. Closing the run is left to the caller, once its result is safe; one that was
+// stopped goes on from its checkpoint.
+Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after);
 
 // A party ready to answer. `table` stays with the caller.
 Result<rounds::Admission> admit(const Job& job, const PartyTable& table, rounds::GateOfRound gate);

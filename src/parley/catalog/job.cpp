@@ -11,14 +11,6 @@ namespace parley::catalog {
 
 namespace {
 
-// Paths in a job are relative to the job's folder; addresses (postgresql://...) are left alone.
-std::string beside(const std::string& job_file, const std::string& path) {
-  if (path.empty() || path.find("://") != std::string::npos) return path;
-  const std::filesystem::path given(path);
-  if (given.is_absolute()) return path;
-  return (std::filesystem::path(job_file).parent_path() / given).lexically_normal().string();
-}
-
 void read_model(Toml model, glm::Objective& objective) {
   if (model.kind("intercept") == Toml::Kind::kText) {
     model.choice<glm::Intercept>("intercept", objective.intercept,
@@ -91,12 +83,25 @@ void check_privacy(Toml& toml, const Job& job) {
     toml.table("model").reject("intercept", "a free intercept has no private form; use \"penalised\" or false");
 }
 
-void read_parties(Toml& toml, Job& job) {
+void read_rounds(Toml section, rounds::Rules& rules) {
+  section.choice<rounds::OnMissing>("on_missing", rules.on_missing,
+                                    {{"wait", rounds::OnMissing::kWait},
+                                     {"proceed", rounds::OnMissing::kProceed},
+                                     {"fail", rounds::OnMissing::kFail}});
+  double seconds = 0;
+  if (section.number("deadline_seconds", seconds, between(0.001, 1e7)))
+    rules.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+  section.integer("quorum", rules.quorum, at_least(1));
+  if (rules.on_missing != rounds::OnMissing::kWait && !rules.deadline)
+    section.reject("on_missing", "needs deadline_seconds: when is a party missing?");
+}
+
+void read_parties(Toml& toml, Job& job, Paths paths) {
   std::set<std::string> names;
   for (Toml& party : toml.tables("party")) {
     Party read;
     party.require("name");
-    party.require("data");
+    if (paths == Paths::kHere) party.require("data");
     party.text("name", read.name);
     party.text("data", read.data);
     party.text("schema", read.schema);
@@ -114,7 +119,14 @@ void read_parties(Toml& toml, Job& job) {
 
 }  // namespace
 
-Result<Job> parse_job(Toml toml, const std::string& path) {
+std::string beside(const std::string& file, const std::string& path) {
+  if (path.empty() || path.find("://") != std::string::npos) return path;
+  const std::filesystem::path given(path);
+  if (given.is_absolute()) return path;
+  return (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
+}
+
+Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
   Job job;
   job.file = path;
 
@@ -146,7 +158,14 @@ Result<Job> parse_job(Toml toml, const std::string& path) {
   if (!job.labels.positive.empty() && (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
 
-  read_parties(toml, job);
+  read_parties(toml, job, paths);
+  read_rounds(toml.table("rounds"), job.rules);
+  if (toml.has("network")) {
+    Toml network = toml.table("network");
+    job.network.emplace();
+    network.number("latency_ms", job.network->latency_ms, at_least(0));
+    network.number("bandwidth_mbps", job.network->bandwidth_mbps, above(0));
+  }
 
   Toml algorithm = toml.table("algorithm");
   toml.require("algorithm");

@@ -12,6 +12,7 @@
 #include "parley/core/result.h"
 #include "parley/core/toml.h"
 #include "parley/glm/objective.h"
+#include "parley/rounds/exchange.h"
 #include "parley/privacy/units.h"
 
 namespace parley::catalog {
@@ -65,6 +66,12 @@ struct Party {
   std::string test;    // empty: none
 };
 
+// What a coordinated job says about its parties' files: nothing that a site would follow.
+enum class Paths {
+  kHere,     // read in this process
+  kAtSites,  // the sites' own business
+};
+
 struct Job {
   std::string file;  // where it was read; paths in it are relative to its folder
   std::string name;
@@ -80,10 +87,15 @@ struct Job {
   std::vector<std::string> overrides;  // that were applied to the file
   LabelsSection labels;
   std::vector<Party> parties;
+  rounds::Rules rules;                     // for parties on other machines
+  std::optional<rounds::Network> network;  // for which the time of the run is told
 };
 
 // Reads and checks the whole job; `overrides` are "section.key=value".
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides);
-Result<Job> parse_job(Toml toml, const std::string& path);
+Result<Job> parse_job(Toml toml, const std::string& path, Paths paths = Paths::kHere);
+
+// Paths in a file are relative to the file's folder; addresses (postgresql://...) are left alone.
+std::string beside(const std::string& file, const std::string& path);
 
 }  // namespace parley::catalog

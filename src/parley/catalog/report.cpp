@@ -122,6 +122,8 @@ Json to_json(const Job& job, const std::optional<rounds::Communication>& communi
     json["per_party"].push_back({{"party", job.parties[p].name},
                                  {"uplink_bytes", sent.per_party[p].up},
                                  {"downlink_bytes", sent.per_party[p].down}});
+  json["around_bytes"] = {{"uplink", sent.around.up}, {"downlink", sent.around.down}};
+  if (job.network) json["network_seconds"] = rounds::network_seconds(sent, *job.network);
   return json;
 }
 
@@ -148,7 +150,7 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
   json["time"] = {{"total_seconds", context.total_seconds},
                   {"read_seconds", outcome.read_seconds},
                   {"compute_seconds", outcome.train_seconds},
-                  {"wait_seconds", 0.0}};
+                  {"wait_seconds", outcome.wait_seconds}};
   json["notes"] = outcome.notes;
   json["seed"] = job.seed ? Json(*job.seed) : Json(nullptr);
   json["version"] = kVersion;
@@ -170,7 +172,7 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
   const auto& fit = outcome.fit;
   std::string table = fmt::format("{}: {} by {}, {} after {} iteration{}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
                                   fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop), with_commas(fit.iterations), fit.iterations == 1 ? "" : "s");
-  table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
+  if (std::isfinite(fit.objective)) table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
   if (fit.certificate != algorithms::Certificate::kNone)
     table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
   table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",

@@ -45,6 +45,7 @@ struct Outcome {
   std::vector<std::string> notes;  // what the readers want a person to know
   double read_seconds = 0;
   double train_seconds = 0;
+  double wait_seconds = 0;  // of which for the parties
 };
 
 struct Watch {

@@ -103,7 +103,8 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
     fit.history.push_back(*objective);
     return !watch.observer || watch.observer({static_cast<int>(round), *objective, fit.gap, 0});
   };
-  PARLEY_TRY(const Coordinated run, coordinate(job, local.channel(), std::move(terms), after));
+  PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(local.channel(), std::move(terms)));
+  PARLEY_TRY(const Coordinated run, coordinate(job, exchange, after));
   if (broken) return fail(*broken);
   outcome.train_seconds = training.seconds();
   outcome.communication = run.communication;

@@ -64,6 +64,7 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
       return fail(bad_input({exchange.terms_.checkpoint, 0, ""},
                             "is a checkpoint of another job; choose another folder or remove it"));
     exchange.kept_ = std::move(*found);
+    exchange.kept_.introductions.resize(exchange.seats_.size());
     exchange.meter_.resume(exchange.kept_.communication);
   } else {
     exchange.kept_.run = fresh_run();

@@ -26,6 +26,7 @@ Meter::Meter(int parties) : round_(static_cast<std::size_t>(parties)) {
 
 void Meter::resume(Communication communication) {
   communication_ = std::move(communication);
+  communication_.per_party.resize(round_.size());  // a run killed before its first round has counted nothing
 }
 
 void Meter::begin_round() {

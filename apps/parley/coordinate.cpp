@@ -1,0 +1,134 @@
+// parley coordinate JOB.toml: runs a federated job with parties that dial in.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <limits>
+
+#include "apps/parley/output_folder.h"
+#include "apps/parley/progress.h"
+#include "apps/parley/signals.h"
+#include "apps/parley/tls_folder.h"
+#include "apps/parley/verbs.h"
+#include "parley/catalog/coordinate.h"
+#include "parley/catalog/report.h"
+#include "parley/catalog/site.h"
+#include "parley/core/files.h"
+#include "parley/transport/grpc/client.h"
+#include "parley/wire/encode.h"
+
+namespace parley::app {
+
+namespace {
+
+struct CoordinateOptions {
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string listen;
+  std::string tls;
+  std::string out;
+  bool json = false;
+  bool quiet = false;
+};
+
+std::vector<std::string> names_of(const catalog::Job& job) {
+  std::vector<std::string> names;
+  for (const catalog::Party& party : job.parties) names.push_back(party.name);
+  return names;
+}
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// What the parties' data say about the model stays with them: there is no objective and there are no metrics to report.
+Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coordinated& run) {
+  catalog::Outcome outcome;
+  outcome.fit.objective = outcome.fit.gap = kUnknown;
+  outcome.fit.stop = run.learnt.stop;
+  outcome.fit.iterations = static_cast<int>(run.learnt.rounds);
+  outcome.communication = run.communication;
+  outcome.wait_seconds = run.wait_seconds;
+  outcome.train_seconds = run.wait_seconds;  // the coordinator's own arithmetic is the least of it
+  for (const catalog::Introduction& party : run.parties) outcome.train.rows += static_cast<std::size_t>(party.rows);
+  PARLEY_TRY(outcome.parts, job.federation->model(job, {run.parties, run.learnt.parameters, {}}));
+  if (!outcome.parts.empty()) outcome.trained = outcome.parts.front().trained;
+  outcome.notes.push_back(outcome.parts.empty() ? "each party keeps its part of the model"
+                                                : "the coordinator sees no rows: metrics are left to parley evaluate");
+  return outcome;
+}
+
+Result<int> coordinate(const CoordinateOptions& options) {
+  const auto started = std::chrono::steady_clock::now();
+  PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
+  PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
+  if (job.federation == nullptr)
+    return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
+  if (job.privacy)
+    return fail(bad_input({options.job, 0, "privacy"}, "private runs are not carried between machines in this version; parley train runs them"));
+  PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
+  PARLEY_CHECK(make_folder(options.out));
+
+  StopSignals signals;
+  const std::vector<std::string> parties = names_of(job);
+  PARLEY_TRY(const auto server, transport::GrpcServer::listen({options.listen, std::move(credentials), parties}));
+  rounds::Terms terms{parties, wire::encode(text), job.rules, (std::filesystem::path(options.out) / "checkpoint").string(),
+                      [&] { return signals.asked(); }};
+  PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(*server, std::move(terms)));
+  if (!options.quiet) {
+    fmt::print(stderr, "parley: listening on port {} for {}\n", server->port(), fmt::join(parties, ", "));
+    if (exchange.rounds_done() > 0) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
+  }
+  signals.then([&] { server->wake(); });
+  ProgressLine line(options.quiet);
+  line.phase("waiting for the parties");
+  const auto after = [&](std::int64_t round, std::span<const double>) {
+    line.step({.iteration = static_cast<int>(round), .objective = kUnknown, .gap = kUnknown});
+    return !signals.asked();
+  };
+  const auto run = catalog::coordinate(job, exchange, after);
+  line.clear();
+  signals.then({});
+  PARLEY_CHECK(run);
+  if (run->learnt.stop == algorithms::Stop::kInterrupted) {
+    fmt::print(stderr, "parley: stopped after round {}; the same command goes on from there\n", exchange.rounds_done());
+    return 1;
+  }
+  PARLEY_TRY(const catalog::Outcome outcome, outcome_of(job, *run));
+  catalog::ReportContext context;
+  context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (!outcome.parts.empty()) {
+    PARLEY_CHECK(catalog::save(outcome.parts, options.out));
+    context.model_path = (std::filesystem::path(options.out) / "model.json").string();
+  }
+  const std::string result = catalog::result_json(job, outcome, context);
+  PARLEY_CHECK(write_atomically((std::filesystem::path(options.out) / "result.json").string(), result + "\n"));
+  // Only now: a coordinator that is killed before comes back to the finished run and writes the same again.
+  signals.then([&] { server->wake(); });
+  PARLEY_CHECK(exchange.close());
+  signals.then({});
+  if (options.json)
+    fmt::print("{}\n", result);
+  else
+    fmt::print("{}", catalog::result_table(job, outcome, context));
+  return outcome.fit.stop == algorithms::Stop::kBudgetEnded ? 3 : 0;
+}
+
+}  // namespace
+
+void add_coordinate(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<CoordinateOptions>();
+  CLI::App* verb = app.add_subcommand("coordinate", "Run a job with parties on other machines, over gRPC with mutual TLS");
+  verb->add_option("job", options->job, "The job (TOML); where the parties' data are is the parties' business")->required();
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")->allow_extra_args(false);
+  verb->add_option("--listen", options->listen, "Address to listen on, host:port; port 0: the system chooses")->required();
+  verb->add_option("--tls", options->tls, "Folder with ca.pem, coordinator.pem and coordinator.key (parley keys)")->required();
+  verb->add_option("--out", options->out, "Folder for model.json, result.json and the checkpoint")->required();
+  verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
+  verb->add_flag("--quiet", options->quiet, "No progress on stderr");
+  verb->footer(
+      "Example:\n"
+      "  parley coordinate job.toml --listen 0.0.0.0:7000 --tls keys --out out/job\n\n"
+      "Stopped by Ctrl-C or killed at any point, the same command goes on where it was, to the same model.");
+  verb->callback([options, &exit] { exit.finish(coordinate(*options)); });
+}
+
+}  // namespace parley::app

@@ -1,0 +1,109 @@
+// parley join SITE.toml: takes part in jobs as a site, within its limits.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "apps/parley/signals.h"
+#include "apps/parley/tls_folder.h"
+#include "apps/parley/verbs.h"
+#include "parley/catalog/site.h"
+#include "parley/core/text.h"
+#include "parley/core/threads.h"
+#include "parley/transport/grpc/client.h"
+
+namespace parley::app {
+
+namespace {
+
+struct JoinOptions {
+  std::string site;
+  int threads = 0;
+  bool once = false;
+  bool quiet = false;
+};
+
+// What the site answered, for the people who must be able to say what left: one line for each event that matters.
+class Account {
+ public:
+  Account(const std::string& folder, bool quiet) : file_((std::filesystem::path(folder) / "jobs.log").string()), quiet_(quiet) {}
+
+  void note(const rounds::SiteEvent& event) {
+    using What = rounds::SiteEvent::What;
+    switch (event.what) {
+      case What::kOpened:
+        answers_ = 0;
+        bytes_ = 0;
+        return write(event, event.text.empty() ? "admitted" : "admitted again after a restart");
+      case What::kNotAdmitted: return write(event, "not admitted: " + event.text);
+      case What::kAnswered:
+        ++answers_;
+        [[fallthrough]];
+      case What::kRepeated: bytes_ += event.bytes; return;
+      case What::kFaulted: return write(event, fmt::format("round {} not answered: {}", event.round, event.text));
+      case What::kRefused: return write(event, event.text);
+      case What::kClosed:
+        return write(event, fmt::format("over: {} round{} answered, {} left this site", answers_, answers_ == 1 ? "" : "s",
+                                        human_bytes(static_cast<double>(bytes_))));
+    }
+  }
+  void job(const wire::RunId& run, const std::string& what) { append(fmt::format("run {} {}", wire::hex(run).substr(0, 12), what)); }
+  void say(const std::string& what) const {
+    if (!quiet_) fmt::print(stderr, "parley: {}\n", what);
+  }
+
+ private:
+  void write(const rounds::SiteEvent& event, const std::string& what) { job(event.run, what); }
+  void append(const std::string& line) {
+    std::ofstream(file_, std::ios::app) << fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
+    say(line);
+  }
+  std::string file_;
+  bool quiet_;
+  int answers_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+Result<int> join(const JoinOptions& options) {
+  if (options.threads > 0) set_thread_count(options.threads);
+  PARLEY_TRY(const catalog::Site site, catalog::read_site(options.site));
+  PARLEY_TRY(transport::Credentials credentials, read_credentials(site.tls, site.name));
+  std::error_code error;
+  std::filesystem::create_directories(site.state, error);
+  if (error) return fail(bad_input({site.file, 0, "site.state"}, "the folder cannot be made: " + error.message(), site.state));
+
+  StopSignals signals;
+  Account account(site.state, options.quiet);
+  const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
+    PARLEY_TRY(const catalog::JobText text, wire::decode<catalog::JobText>(opening.job));
+    account.job(opening.run, "asked to take part in " + printable(text.file));
+    return catalog::admit(site, opening);
+  };
+  rounds::Handler handler(admit, site.state, [&](const rounds::SiteEvent& event) { account.note(event); });
+  transport::GrpcClient client({.address = site.coordinator,
+                                .credentials = std::move(credentials),
+                                .finished = [&] { return options.once && handler.over(); },
+                                .notice = [&](const std::string& what) { account.say(what); }});
+  signals.then([&] { client.stop(); });
+  const auto served = client.serve([&](std::string_view frame) { return handler.respond(frame); });
+  signals.then({});
+  if (!served) return fail(served.error());
+  return 0;
+}
+
+}  // namespace
+
+void add_join(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<JoinOptions>();
+  CLI::App* verb = app.add_subcommand("join", "Take part in jobs as a site, within limits that no job can override");
+  verb->add_option("site", options->site, "The site (TOML): data, limits, where the coordinator is")->required();
+  verb->add_flag("--once", options->once, "End when one run is over (default: wait for the next)");
+  verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")->check(CLI::Range(1, 4096));
+  verb->add_flag("--quiet", options->quiet, "Nothing on stderr; the account is in STATE/jobs.log all the same");
+  verb->footer("Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting for it.");
+  verb->callback([options, &exit] { exit.finish(join(*options)); });
+}
+
+}  // namespace parley::app

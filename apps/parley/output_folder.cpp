@@ -1,0 +1,22 @@
+#include "apps/parley/output_folder.h"
+
+#include <filesystem>
+
+namespace parley::app {
+
+Result<void> make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder))
+    return fail(bad_input({folder, 0, ""}, "the output folder cannot be made" + (error ? ": " + error.message() : std::string{})));
+  return {};
+}
+
+Result<void> check_folder(const std::string& folder) {
+  std::filesystem::path at = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(at) && at.has_parent_path()) at = at.parent_path();
+  if (!std::filesystem::is_directory(at)) return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: a file is in the way"));
+  return {};
+}
+
+}  // namespace parley::app

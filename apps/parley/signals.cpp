@@ -1,0 +1,46 @@
+#include "apps/parley/signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace parley::app {
+
+namespace {
+
+sigset_t watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  const sigset_t set = watched();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::thread([this] { watch(); });
+}
+
+StopSignals::~StopSignals() {
+  ::pthread_kill(thread_.native_handle(), SIGUSR1);
+  thread_.join();
+}
+
+void StopSignals::watch() {
+  const sigset_t set = watched();
+  for (int signal = 0; ::sigwait(&set, &signal) == 0 && signal != SIGUSR1;) {
+    if (asked_.exchange(true)) ::_exit(1);
+    const std::lock_guard lock(mutex_);
+    if (wake_) wake_();
+  }
+}
+
+void StopSignals::then(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  wake_ = std::move(wake);
+  if (asked_ && wake_) wake_();
+}
+
+}  // namespace parley::app

@@ -1,0 +1,91 @@
+import signal
+import unittest
+
+from daemons import FederationTest
+
+
+class Daemons(FederationTest):
+    def test_daemons_over_grpc_give_the_model_of_one_process(self):
+        job = self.split_by_rows()
+        coordinator = self.coordinate(job)
+        parties = [self.join(name) for name in self.PARTIES]
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        self.assertEqual(self.model(), self.trained_here(job))
+        result, here = self.result(), self.result("here")
+        self.assertEqual(result["communication"]["uplink_bytes"], here["communication"]["uplink_bytes"])
+        self.assertEqual(result["communication"]["downlink_bytes"], here["communication"]["downlink_bytes"])
+        self.assertEqual(len(result["communication"]["per_party"]), 3)
+        self.assertFalse((self.folder / "out" / "checkpoint").exists())
+        account = (self.folder / "north" / "state" / "jobs.log").read_text()
+        self.assertIn("asked to take part in", account)
+        self.assertIn("over: 20 rounds answered", account)
+
+    def test_the_time_between_continents_is_told(self):
+        job = self.split_by_rows(rounds=4, extra="[network]\nlatency_ms = 136\nbandwidth_mbps = 420\n")
+        self.trained_here(job)
+        communication = self.result("here")["communication"]
+        self.assertGreater(communication["network_seconds"], 4 * 2 * 0.136)
+        self.assertLess(communication["network_seconds"], 4 * 2 * 0.136 + 0.1)
+
+    def test_a_certificate_that_names_no_party_is_turned_away(self):
+        job = self.split_by_rows()
+        self.coordinate(job)
+        self.succeeds("keys", "issue", "keys", "stranger")
+        (self.folder / "stranger").mkdir()
+        stranger = self.join("stranger")
+        self.assertIn("turns this party away", self.finish(stranger, code=1))
+
+    def refused_by(self, **site):
+        job = self.split_by_rows()
+        coordinator = self.coordinate(job)
+        for name in self.PARTIES[1:]:
+            self.join(name)
+        self.join(self.PARTIES[0], **site)
+        said = self.finish(coordinator, code=1).splitlines()[-1]
+        self.assertIn("party 'north' does not take part: the site does not allow this job", said)
+        return (self.folder / "north" / "state" / "jobs.log").read_text()
+
+    def test_a_site_allows_only_the_algorithms_it_lists(self):
+        self.assertIn("limits.algorithms", self.refused_by(limits='algorithms = ["fedavg"]'))
+
+    def test_a_column_that_is_never_to_be_used_keeps_the_site_out(self):
+        self.assertIn("limits.never", self.refused_by(limits='never = ["ward"]'))
+
+    def test_too_few_records_keep_the_site_out(self):
+        said = self.refused_by(limits="minimum_records = 100000")
+        self.assertIn("limits.minimum_records", said)
+
+    def test_a_coordinator_can_be_stopped_and_goes_on(self):
+        job = self.split_by_rows(rounds=400)
+        coordinator = self.coordinate(job)
+        parties = [self.join(name) for name in self.PARTIES]
+        while not (self.folder / "out" / "checkpoint").exists():
+            pass
+        coordinator.send_signal(signal.SIGINT)
+        self.assertIn("the same command goes on from there", self.finish(coordinator, code=1))
+        again = self.coordinate(job)
+        self.finish(again)
+        for party in parties:
+            self.finish(party)
+        self.assertEqual(self.model(), self.trained_here(job))
+
+    def test_a_party_that_stays_away_fails_the_run_when_the_job_says_so(self):
+        job = self.split_by_rows(extra='[rounds]\non_missing = "fail"\ndeadline_seconds = 0.5\n')
+        coordinator = self.coordinate(job)
+        self.join("north")
+        self.assertIn("could not be opened in time at: south, west", self.finish(coordinator, code=1))
+
+    def test_a_site_file_with_a_mistake_is_refused_in_one_line(self):
+        self.split_by_rows()
+        self.refuses("join", self.site("north", limits="algorythms = []"), says="did you mean 'algorithms'")
+        self.refuses("join", self.site("north", limits='algorithms = ["fed-it"]'), says="unknown algorithm")
+
+    def test_coordinate_needs_a_federated_job(self):
+        self.refuses("coordinate", self.example("readmission") / "job.toml", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
+                     says="is not for several parties")
+
+
+if __name__ == "__main__":
+    unittest.main()
