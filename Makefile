@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 10
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup build demo test test-release test-sanitized test-fuzz bench lint clean
+.PHONY: help setup build demo test test-release test-sanitized test-fuzz test-faults bench lint clean
 help:
 	@echo "make demo    build, train the demo and print its result"
 	@echo "make test    build and run every test (release, sanitizers, fuzzers for a bounded time)"
@@ -38,6 +38,10 @@ test-fuzz: setup
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target fuzzers
 	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L fuzz
+
+# A hundred runs in which someone is killed at a random moment.
+test-faults: build
+	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 python3 -m unittest discover -s tests/cli -p faults_test.py
 
 bench: build
 	@scripts/setup bench
