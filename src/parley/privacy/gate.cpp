@@ -67,6 +67,7 @@ Result<void> Gate::check(const Sensitive<T, Norm>& value) const {
   return {};
 }
 template Result<void> Gate::check(const Sensitive<double, Linf>&) const;
+template Result<void> Gate::check(const Sensitive<std::span<const double>, Linf>&) const;
 
 Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
   PlanRequest request{.run = run_, .key = fmt::format("plan {}", receipts_.size() + 1), .once = reservation.once,

@@ -155,6 +155,8 @@ class Gate {
  private:
   friend class ScoreBoard;
   friend class NoisyTotal;
+  friend class SignedBoard;
+  friend class ShrinkingBoard;
   static std::vector<double> values_of(const GridVector& grid);
   Gate(Ledger* ledger, Purse purse, std::string run, Bits* bits)
       : ledger_(ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(bits) {}

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace parley::privacy {
 
 Result<ScoreBoard> ScoreBoard::open(Gate& gate, const Settings& settings, std::size_t candidates) {
@@ -10,9 +12,16 @@ Result<ScoreBoard> ScoreBoard::open(Gate& gate, const Settings& settings, std::s
   return ScoreBoard(gate, settings, candidates);
 }
 
+namespace {
+
+Error too_sensitive(double sensitivity, double board) {
+  return failed(fmt::format("a score of sensitivity {} on a board for {}", sensitivity, board));
+}
+
+}  // namespace
+
 Result<void> ScoreBoard::set(std::size_t candidate, const Sensitive<double, Linf>& score) {
-  if (!(score.sensitivity_ <= settings_.sensitivity))
-    return fail(failed(fmt::format("a score of sensitivity {} on a board for {}", score.sensitivity_, settings_.sensitivity)));
+  if (!(score.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(score));
   if (tree_) return tree_->update(candidate, score.value_);
   if (candidate >= first_.size())
@@ -20,6 +29,24 @@ Result<void> ScoreBoard::set(std::size_t candidate, const Sensitive<double, Linf
   unset_ -= first_[candidate] == kUnset ? 1 : 0;
   first_[candidate] = score.value_;
   return {};
+}
+
+Result<void> ScoreBoard::set_all(const Sensitive<std::span<const double>, Linf>& scores) {
+  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  PARLEY_CHECK(gate_->check(scores));
+  if (tree_) return tree_->assign(scores.value_);
+  if (scores.value_.size() != first_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", first_.size()), fmt::format("{}", scores.value_.size())));
+  first_.assign(scores.value_.begin(), scores.value_.end());
+  unset_ = 0;
+  return {};
+}
+
+Result<void> ScoreBoard::set_some(std::span<const std::uint32_t> candidates, const Sensitive<std::span<const double>, Linf>& scores) {
+  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  PARLEY_CHECK(gate_->check(scores));
+  if (!tree_) return fail(failed("a first draw comes before some scores change; nothing was changed"));
+  return tree_->update(candidates, scores.value_);
 }
 
 Result<Released<std::size_t>> ScoreBoard::select() {
@@ -31,6 +58,100 @@ Result<Released<std::size_t>> ScoreBoard::select() {
   }
   PARLEY_CHECK(gate_->draw_from_plan(tree_->event()));
   return gate_->released_index([this] { return tree_->select(*gate_->bits_); });
+}
+
+Result<SignedBoard> SignedBoard::open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs) {
+  if (pairs == 0) return fail(bad_input({.field = "candidates"}, "must be at least 1", "0"));
+  PARLEY_CHECK(gate.selection(settings.epsilon.value(), settings.sensitivity));
+  return SignedBoard(gate, settings, pairs);
+}
+
+Result<void> SignedBoard::set_all(const Sensitive<std::span<const double>, Linf>& scores) {
+  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  PARLEY_CHECK(gate_->check(scores));
+  if (scores.value_.size() != sizes_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", sizes_.size()), fmt::format("{}", scores.value_.size())));
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    sizes_[i] = std::abs(scores.value_[i]);
+    negative_[i] = scores.value_[i] < 0 ? 1 : 0;
+  }
+  if (tree_) return tree_->assign(sizes_);
+  PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
+  PARLEY_TRY(tree_, ExponentialTree::make(*selection, sizes_));
+  return {};
+}
+
+Result<void> SignedBoard::set(std::size_t pair, const Sensitive<double, Linf>& score) {
+  if (!(score.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
+  PARLEY_CHECK(gate_->check(score));
+  if (!tree_) return fail(failed("the scores were never set all at once; nothing was changed"));
+  PARLEY_CHECK(tree_->update(pair, std::abs(score.value_)));
+  negative_[pair] = score.value_ < 0 ? 1 : 0;
+  return {};
+}
+
+Result<void> SignedBoard::set_some(std::span<const std::uint32_t> pairs, const Sensitive<std::span<const double>, Linf>& scores) {
+  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  PARLEY_CHECK(gate_->check(scores));
+  if (!tree_) return fail(failed("the scores were never set all at once; nothing was changed"));
+  if (pairs.size() != scores.value_.size() || pairs.size() > sizes_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", scores.value_.size())));
+  const std::span<double> sizes = std::span(sizes_).first(pairs.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) sizes[i] = std::abs(scores.value_[i]);
+  PARLEY_CHECK(tree_->update(pairs, sizes));
+  for (std::size_t i = 0; i < pairs.size(); ++i) negative_[pairs[i]] = scores.value_[i] < 0 ? 1 : 0;
+  return {};
+}
+
+Result<Released<std::size_t>> SignedBoard::select() {
+  if (!tree_) return fail(failed("the scores were never set; nothing was selected"));
+  PARLEY_CHECK(gate_->draw_from_plan(tree_->event()));
+  return gate_->released_index([this]() -> Result<std::size_t> {
+    PARLEY_TRY(const ExponentialTree::Side side, tree_->select_side(*gate_->bits_));
+    const bool positive = (negative_[side.index] == 0) == side.with;
+    return 2 * side.index + (positive ? 0 : 1);
+  });
+}
+
+Result<ShrinkingBoard> ShrinkingBoard::open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs) {
+  if (pairs == 0) return fail(bad_input({.field = "candidates"}, "must be at least 1", "0"));
+  PARLEY_CHECK(gate.selection(settings.epsilon.value(), settings.sensitivity));
+  return ShrinkingBoard(gate, settings, pairs);
+}
+
+Result<void> ShrinkingBoard::check(const Sensitive<double, Linf>& score) const {
+  if (!(score.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
+  return gate_->check(score);
+}
+
+Result<void> ShrinkingBoard::set_ceilings(const Sensitive<std::span<const double>, Linf>& ceilings) {
+  PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
+  if (ceilings.value_.size() != raised_.size())
+    return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", raised_.size()), fmt::format("{}", ceilings.value_.size())));
+  const double grain = selection->grid().grain().value();
+  for (std::size_t i = 0; i < raised_.size(); ++i) raised_[i] = ceilings.value_[i] + grain;
+  if (tree_) return tree_->assign(raised_);
+  PARLEY_TRY(tree_, ExponentialTree::make(*selection, raised_));
+  return {};
+}
+
+Result<void> ShrinkingBoard::set_ceiling(std::size_t pair, const Sensitive<double, Linf>& ceiling) {
+  if (!tree_) return fail(failed("the ceilings were never set all at once; nothing was changed"));
+  return tree_->update(pair, ceiling.value_ + tree_->grain());
+}
+
+Result<void> ShrinkingBoard::pay() {
+  if (!tree_) return fail(failed("the ceilings were never set; nothing was selected"));
+  if (paid_) return {};
+  PARLEY_CHECK(gate_->draw_from_plan(tree_->event()));
+  paid_ = true;
+  return {};
+}
+
+bool ShrinkingBoard::replays() const { return gate_->replays_; }
+
+Result<Released<std::size_t>> ShrinkingBoard::release(std::size_t candidate) {
+  return gate_->released_index([candidate]() -> Result<std::size_t> { return candidate; });
 }
 
 }  // namespace parley::privacy

@@ -6,8 +6,11 @@
 //   for all v: board.set(v, sums.score(rule, v));            first, and whenever the score changes
 //   board.select()
 #pragma once
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -27,6 +30,8 @@ class ScoreBoard {
   static Result<ScoreBoard> open(Gate& gate, const Settings& settings, std::size_t candidates);
 
   Result<void> set(std::size_t candidate, const Sensitive<double, Linf>& score);
+  Result<void> set_all(const Sensitive<std::span<const double>, Linf>& scores);
+  Result<void> set_some(std::span<const std::uint32_t> candidates, const Sensitive<std::span<const double>, Linf>& scores);
 
   // An index by the exponential mechanism over the current scores. Every score must have been set.
   Result<Released<std::size_t>> select();
@@ -44,5 +49,82 @@ class ScoreBoard {
   std::size_t unset_;
   std::optional<ExponentialTree> tree_;
 };
+
+// The same over pairs of candidates with opposite scores, +-s_i: candidate 2i has the score s_i, candidate 2i + 1 has -s_i.
+class SignedBoard {
+ public:
+  static Result<SignedBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
+
+  Result<void> set_all(const Sensitive<std::span<const double>, Linf>& scores);  // first, before any other
+  Result<void> set(std::size_t pair, const Sensitive<double, Linf>& score);
+  Result<void> set_some(std::span<const std::uint32_t> pairs, const Sensitive<std::span<const double>, Linf>& scores);
+  Result<Released<std::size_t>> select();
+
+ private:
+  SignedBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs)
+      : gate_(&gate), settings_(settings), sizes_(pairs), negative_(pairs) {}
+
+  Gate* gate_;
+  ScoreBoard::Settings settings_;
+  std::vector<double> sizes_;  // scratch of set_all and set_some
+  std::vector<char> negative_;
+  std::optional<ExponentialTree> tree_;  // over |s_i|
+};
+
+// The same when all scores change with every step, each staying below a ceiling for a while (residual_sums.h): the board
+// holds the ceilings, and a draw is by the scores that it is told. The first ceilings come all at once.
+class ShrinkingBoard {
+ public:
+  static Result<ShrinkingBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
+
+  Result<void> set_ceilings(const Sensitive<std::span<const double>, Linf>& ceilings);
+  Result<void> set_ceiling(std::size_t pair, const Sensitive<double, Linf>& ceiling);
+
+  // One draw counts against the plan at its first attempts. Empty: the ceilings are too high to draw by them; set lower
+  // ones and ask again, for the same draw.
+  template <class ScoreOf>
+  Result<std::optional<Released<std::size_t>>> select(const ScoreOf& score_of);
+
+ private:
+  static constexpr int kAttempts = 64;
+  ShrinkingBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs)
+      : gate_(&gate), settings_(settings), raised_(pairs) {}
+  Result<void> check(const Sensitive<double, Linf>& score) const;
+  Result<void> pay();
+  [[nodiscard]] bool replays() const;
+  Result<Released<std::size_t>> release(std::size_t candidate);
+
+  Gate* gate_;
+  ScoreBoard::Settings settings_;
+  std::vector<double> raised_;  // scratch: ceilings and a grain
+  std::optional<ExponentialTree> tree_;
+  bool paid_ = false;  // for the draw that is under way
+};
+
+template <class ScoreOf>
+Result<std::optional<Released<std::size_t>>> ShrinkingBoard::select(const ScoreOf& score_of) {
+  PARLEY_CHECK(pay());
+  std::size_t candidate = 0;
+  if (!replays()) {
+    bool negative = false;
+    Result<void> told;
+    const auto size_of = [&](std::size_t pair) {
+      const Sensitive<double, Linf> score = score_of(pair);
+      told = check(score);
+      negative = score.value_ < 0;
+      return told ? std::abs(score.value_) : std::numeric_limits<double>::quiet_NaN();
+    };
+    try {
+      PARLEY_TRY(const std::optional<ExponentialTree::Side> side, tree_->select_below_ceilings(*gate_->bits_, kAttempts, size_of));
+      if (!side) return std::optional<Released<std::size_t>>();
+      candidate = 2 * side->index + (negative == side->with ? 1 : 0);
+    } catch (const RandomnessFailure&) {
+      return fail(failed("the source of randomness failed; the release was charged and did not happen"));
+    }
+  }
+  paid_ = false;
+  PARLEY_TRY(const Released<std::size_t> chosen, release(candidate));
+  return std::optional<Released<std::size_t>>(chosen);
+}
 
 }  // namespace parley::privacy

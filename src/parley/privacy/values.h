@@ -82,8 +82,11 @@ class Sensitive {
   friend struct SensitivityBound;  // the functions of clipped_sum.h
   friend class ExactSums;          // exact_sums.h
   friend class BatchSum;           // batch_sum.h
+  friend class ResidualSums;       // residual_sums.h
   friend class Gate;
   friend class ScoreBoard;  // the gate's selection over slowly changing scores
+  friend class SignedBoard;
+  friend class ShrinkingBoard;
   Sensitive(T value, double sensitivity, Neighbours neighbours, Unit unit)
       : value_(std::move(value)), sensitivity_(sensitivity), neighbours_(neighbours), unit_(unit) {}
   T value_;

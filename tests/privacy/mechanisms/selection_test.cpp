@@ -233,6 +233,55 @@ TEST(ExponentialTree, NeverSelectsWhatWasRemovedAndRefusesWhenNothingIsLeft) {
   EXPECT_FALSE(tree.update(0, std::nan("")));
 }
 
+TEST(ExponentialTree, FollowsTheLawAfterAllScoresWereAssigned) {
+  SeededGenerator bits(41);
+  auto tree = ExponentialTree::make(unit_selection(), std::vector<double>{1e6, 2e6, 3e6, 0}).value();
+  tree.remove(3);
+  const std::vector<double> scores = {1, 2, 3, 0.5};  // a millionfold lower, and the removed one is back
+  ASSERT_TRUE(tree.assign(scores));
+  const auto law = reference::exponential_mechanism(scores, 0.5);
+  EXPECT_GT(p_value_of([&] { return tree.select(bits).value(); }, law, 20000), kAlarm);
+  EXPECT_FALSE(tree.assign(std::vector<double>{1, 2}));
+  EXPECT_FALSE(tree.assign(std::vector<double>{1, 2, 3, std::nan("")}));
+}
+
+TEST(ExponentialTree, SidesFollowTheLawOverAllPairs) {
+  SeededGenerator bits(42);
+  // Candidates +s, -s; whole numbers, so that both are on the grid as they are.
+  for (const std::vector<double>& sizes : {std::vector<double>{0, 1, 2, 3}, {0, 0}, {7, 1, 5}}) {
+    auto tree = ExponentialTree::make(unit_selection(), sizes).value();
+    std::vector<double> pairs;
+    for (const double s : sizes) {
+      pairs.push_back(s);
+      pairs.push_back(-s);
+    }
+    const auto draw = [&] {
+      const auto side = tree.select_side(bits).value();
+      return 2 * side.index + (side.with ? 0 : 1);
+    };
+    EXPECT_GT(p_value_of(draw, reference::exponential_mechanism(pairs, 0.5), 20000), kAlarm);
+  }
+}
+
+TEST(ExponentialTree, DrawsBelowCeilingsFollowTheTrueScores) {
+  SeededGenerator bits(43);
+  const std::vector<double> sizes = {0, 1, 2, 3};
+  const std::vector<double> pairs = {0, 0, 1, -1, 2, -2, 3, -3};
+  for (const std::vector<double>& above : {std::vector<double>{0, 0, 0, 0}, {3, 0.5, 2, 0}, {0, 4, 0, 4}}) {
+    auto tree = ExponentialTree::make(unit_selection(), sizes).value();
+    for (std::size_t i = 0; i < sizes.size(); ++i) ASSERT_TRUE(tree.update(i, sizes[i] + above[i] + tree.grain()));
+    const auto draw = [&] {
+      for (;;) {
+        const auto side = tree.select_below_ceilings(bits, 4, [&](std::size_t i) { return sizes[i]; }).value();
+        if (side) return 2 * side->index + (side->with ? 0 : 1);
+      }
+    };
+    EXPECT_GT(p_value_of(draw, reference::exponential_mechanism(pairs, 0.5), 20000), kAlarm);
+  }
+  auto tree = ExponentialTree::make(unit_selection(), sizes).value();
+  EXPECT_FALSE(tree.select_below_ceilings(bits, 4, [&](std::size_t i) { return sizes[i] + 1; })) << "a score above its ceiling";
+}
+
 TEST(PermuteAndFlip, FollowsTheLaw) {
   SeededGenerator bits(14);
   for (const auto& scores : kScoreLists)

@@ -61,6 +61,10 @@ void ExponentialTree::rebuild() {
   reference_ = top + static_cast<std::int64_t>(headroom_);
   above_reference_ = false;
   ++rebuilds_;
+  weigh();
+}
+
+void ExponentialTree::weigh() {
   auto& groups = levels_.front();
   parallel_chunks(groups.size(), 64, [&](std::size_t first, std::size_t last) {
     for (std::size_t group = first; group < last; ++group) {
@@ -72,29 +76,27 @@ void ExponentialTree::rebuild() {
       groups[group] = sum;
     }
   });
+  add_up();
+}
+
+void ExponentialTree::add_up() {
   for (std::size_t level = 1; level < levels_.size(); ++level) {
     auto& sums = levels_[level];
     std::fill(sums.begin(), sums.end(), 0);
     for (std::size_t i = 0; i < levels_[level - 1].size(); ++i) sums[i / kFanOut] += levels_[level - 1][i];
   }
+  added_up_ = true;
 }
 
 void ExponentialTree::set_weight(std::size_t index, std::uint64_t weight) {
   // Unsigned arithmetic wraps, so adding a negative difference is right too.
-  const Wide difference = Wide{weight} - leaves_[index];
+  levels_.front()[index / kGroup] += Wide{weight} - leaves_[index];
   leaves_[index] = weight;
-  std::size_t at = index / kGroup;
-  for (auto& level : levels_) {
-    level[at] += difference;
-    at /= kFanOut;
-  }
+  added_up_ = false;
 }
 
-Result<void> ExponentialTree::update(std::size_t index, double score) {
-  if (index >= steps_.size())
-    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", steps_.size()),
-                          fmt::format("{}", index)));
-  PARLEY_TRY(const std::int64_t steps, grid_.check({&score, 1}));
+void ExponentialTree::set_score(std::size_t index, double score) {
+  const std::int64_t steps = grid_.steps(score);
   if (leaves_[index] == 0) ++present_;
   steps_[index] = steps;
   if (steps > reference_) {
@@ -103,6 +105,40 @@ Result<void> ExponentialTree::update(std::size_t index, double score) {
   } else {
     set_weight(index, weights_.upper(gap(index)));
   }
+}
+
+Result<void> ExponentialTree::update(std::size_t index, double score) {
+  if (index >= steps_.size())
+    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", steps_.size()),
+                          fmt::format("{}", index)));
+  if (!grid_.holds(score)) return fail(std::move(grid_.check({&score, 1})).error());
+  set_score(index, score);
+  return {};
+}
+
+Result<void> ExponentialTree::update(std::span<const std::uint32_t> indices, std::span<const double> scores) {
+  if (indices.size() != scores.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", indices.size()), fmt::format("{}", scores.size())));
+  if (indices.empty()) return {};
+  PARLEY_CHECK(grid_.check(scores));
+  if (const auto largest = *std::max_element(indices.begin(), indices.end()); largest >= steps_.size())
+    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", steps_.size()), fmt::format("{}", largest)));
+  for (std::size_t i = 0; i < indices.size(); ++i) set_score(indices[i], scores[i]);
+  return {};
+}
+
+Result<void> ExponentialTree::assign(std::span<const double> scores) {
+  if (scores.size() != steps_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", steps_.size()), fmt::format("{}", scores.size())));
+  PARLEY_TRY(const std::int64_t top, grid_.check(scores));
+  std::transform(scores.begin(), scores.end(), steps_.begin(), [&](double score) { return grid_.steps(score); });
+  std::fill(leaves_.begin(), leaves_.end(), 1);
+  present_ = scores.size();
+  // The reference moves only when it must, as after updates one by one: the same bits then give the same draws.
+  if (top > reference_)
+    rebuild();
+  else
+    weigh();
   return {};
 }
 
@@ -114,6 +150,7 @@ void ExponentialTree::remove(std::size_t index) {
 
 Result<std::size_t> ExponentialTree::select(Bits& bits) {
   if (present_ == 0) return fail(bad_input({.field = "scores"}, "must not be empty"));
+  if (!added_up_) add_up();
   if (above_reference_ || total() < kLeastTotal) rebuild();
   for (;;) {
     Wide place = below_wide(total(), bits);
@@ -125,6 +162,14 @@ Result<std::size_t> ExponentialTree::select(Bits& bits) {
     std::size_t i = at * kGroup;
     for (; place >= leaves_[i]; ++i) place -= leaves_[i];
     if (weights_.accept(gap(i), leaves_[i], static_cast<std::uint64_t>(place), bits)) return i;
+  }
+}
+
+Result<ExponentialTree::Side> ExponentialTree::select_side(Bits& bits) {
+  for (;;) {
+    PARLEY_TRY(const std::size_t index, select(bits));
+    if (bits.next_u64() % 2 == 0) return Side{index, true};
+    if (weights_.flip(2 * static_cast<std::uint64_t>(steps_[index]), bits)) return Side{index, false};
   }
 }
 

@@ -44,6 +44,7 @@ class ScoreGrid {
   [[nodiscard]] std::uint64_t gap(std::int64_t reference, double score) const {
     return static_cast<std::uint64_t>(reference) - static_cast<std::uint64_t>(steps(score));
   }
+  [[nodiscard]] bool holds(double score) const { return std::abs(score) < limit_; }  // not NaN either
   // Refuses an empty list and scores that are not finite or leave the grid; gives the largest, in steps.
   [[nodiscard]] Result<std::int64_t> check(std::span<const double> scores) const;
 

@@ -92,6 +92,9 @@ class ExactSums {
   // All scores at once, for Gate::select; kept here until the next call.
   template <class Rule>
   [[nodiscard]] Sensitive<std::span<const double>, Linf> scores(const Rule& rule);
+  // The scores of some coordinates' candidates, for a rule with one side; kept here until the next call.
+  template <class Rule>
+  [[nodiscard]] Sensitive<std::span<const double>, Linf> scores_of(const Rule& rule, std::span<const std::uint32_t> coordinates);
   // What one record can move a score of this rule by, over all candidates.
   template <class Rule>
   [[nodiscard]] double score_sensitivity(const Rule& rule) const;
@@ -105,14 +108,17 @@ class ExactSums {
   [[nodiscard]] static Grain value_grain() { return {-20}; }
   [[nodiscard]] double value_sensitivity() const { return value_sensitivity_; }
   // Gradient per contribution: a released value times this is an estimate of g_c.
-  [[nodiscard]] double contribution(std::size_t coordinate) const { return reach_[coordinate % width_]; }
+  [[nodiscard]] double contribution(std::size_t coordinate) const { return reach_[column(coordinate)]; }
 
  private:
   ExactSums(const GridFeatures& features, const SumSettings& settings);
   [[nodiscard]] std::int64_t contributions(std::size_t coordinate) const;
   [[nodiscard]] double clip_and_round(double derivative) const;
-  [[nodiscard]] double gradient(std::size_t coordinate) const { return sums_[coordinate] * unit_gradient_[coordinate % width_]; }
-  [[nodiscard]] double moves(std::size_t coordinate) const { return sides_ * reach_[coordinate % width_]; }  // D_c
+  [[nodiscard]] std::size_t column(std::size_t coordinate) const {
+    return coordinate < width_ ? coordinate : coordinate % width_;  // divisions are slow
+  }
+  [[nodiscard]] double gradient(std::size_t coordinate) const { return sums_[coordinate] * unit_gradient_[column(coordinate)]; }
+  [[nodiscard]] double moves(std::size_t coordinate) const { return sides_ * reach_[column(coordinate)]; }  // D_c
   template <class Rule>
   [[nodiscard]] double sensitivity_of(const Rule& rule, std::size_t coordinate) const;
 
@@ -169,6 +175,19 @@ Sensitive<std::span<const double>, Linf> ExactSums::scores(const Rule& rule) {
   for (std::size_t c = 0; c < coordinates(); ++c) {
     const double g = gradient(c);
     for (std::size_t v = c * Rule::kSides; v < (c + 1) * Rule::kSides; ++v) scores_[v] = rule.score(v, g);
+    largest = std::fmax(largest, sensitivity_of(rule, c));
+  }
+  return {std::span<const double>(scores_), largest, neighbours_, unit_};
+}
+
+template <class Rule>
+Sensitive<std::span<const double>, Linf> ExactSums::scores_of(const Rule& rule, std::span<const std::uint32_t> coordinates) {
+  static_assert(Rule::kSides == 1);
+  scores_.resize(coordinates.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    const std::size_t c = coordinates[i];
+    scores_[i] = rule.score(c, gradient(c));
     largest = std::fmax(largest, sensitivity_of(rule, c));
   }
   return {std::span<const double>(scores_), largest, neighbours_, unit_};

@@ -1,0 +1,128 @@
+#include "parley/privacy/sensitivity/residual_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/linalg/gram.h"
+
+namespace parley::privacy {
+
+using linalg::Index;
+
+namespace {
+
+constexpr double kExactLimit = 9007199254740992.0;  // 2^53
+constexpr double kRoundingRoom = 1 + 1.0 / 65536;
+constexpr double kMostRoundings = 17179869184.0;  // 2^34: steps times records
+
+double largest_bound(const GridFeatures& features) {
+  double largest = 0;
+  for (std::size_t j = 0; j < features.columns(); ++j) largest = std::max(largest, features.bound(j));
+  return largest;
+}
+
+}  // namespace
+
+double ResidualSums::residual_bound(const GridFeatures& features, const ResidualSettings& settings) {
+  return settings.radius * largest_bound(features) + settings.label_bound;
+}
+
+Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<const double> labels, const ResidualSettings& settings) {
+  for (const auto& [field, value] : {std::pair{"radius", settings.radius}, {"label_bound", settings.label_bound}})
+    if (!(value > 0) || !std::isfinite(value))
+      return fail(bad_input({.field = field}, "must be a finite number above 0", fmt::format("{}", value)));
+  if (labels.size() != features.rows())
+    return fail(bad_input({.field = "labels"}, "needs one label per row", fmt::format("{}", labels.size())));
+  ResidualSums sums(features);
+  const auto n = static_cast<double>(features.rows());
+  const std::size_t d = features.columns();
+  double most_steps = 1;
+  for (std::size_t j = 0; j < d; ++j) {
+    most_steps = std::max(most_steps, features.steps_in_bound(j));
+    sums.unit_scale_.push_back(features.scale(j));
+  }
+  // A label has as many binary digits as a derivative; sums of squares of features must be exact too.
+  const double grain = std::ldexp(1.0, std::ilogb(settings.label_bound) + 1 - features.derivative_bits());
+  const double most = std::floor(settings.label_bound / grain);
+  if (!(n * most_steps * most_steps <= kExactLimit) || !(n * most_steps * most <= kExactLimit))
+    return fail(failed("residual sums: this many records leave no room for exact arithmetic"));
+  if (!(n * static_cast<double>(settings.steps) <= kMostRoundings) || !(settings.l2 * settings.radius <= kMostRoundings))
+    return fail(failed("residual sums: this many records and steps leave no room for rounding"));
+  std::vector<double> held(labels.size());
+  std::transform(labels.begin(), labels.end(), held.begin(), [&](double y) {
+    return std::isfinite(y) ? std::clamp(std::nearbyint(y / grain), -most, most) * grain : 0.0;
+  });
+  const double bound = residual_bound(features, settings);
+  sums.neighbours_ = settings.neighbours;
+  sums.unit_ = settings.unit;
+  const double sides = settings.neighbours == Neighbours::kReplaceOne ? 2 : 1;
+  sums.sensitivity_ = sides * bound * largest_bound(features) / n * kRoundingRoom;
+  sums.l2_ = settings.l2;
+  sums.cache_left_ = settings.cache_bytes;
+  sums.slope_.assign(d, 0.0);
+  sums.offset_.assign(d, 0.0);
+  sums.gram_.assign(d, 0.0);
+  sums.cached_.resize(d);
+  sums.plain_.multiply_transposed(held, sums.offset_);
+  for (std::size_t j = 0; j < d; ++j) sums.offset_[j] *= sums.unit_scale_[j] / n;
+  return sums;
+}
+
+void ResidualSums::fold(double factor) {
+  for (double& a : slope_) a *= factor;
+}
+
+void ResidualSums::add_gram(std::span<const double> gram, double factor) {
+  for (std::size_t c = 0; c < gram.size(); ++c) slope_[c] += gram[c] * (factor * unit_scale_[c]);
+}
+
+void ResidualSums::add(std::size_t column, double amount) {
+  const auto n = static_cast<double>(features_->rows());
+  const auto j = static_cast<Index>(column);
+  const double factor = amount * unit_scale_[column] / n;
+  touched_.clear();
+  const double pushed = static_cast<double>(plain_.column(j).count) * static_cast<double>(plain_.nonzeros()) / n;
+  all_touched_ = pushed > 0.5 * static_cast<double>(coordinates());
+  if (all_touched_) {
+    std::vector<double>& kept = cached_[column];
+    if (!kept.empty()) {
+      add_gram(kept, factor);
+    } else {
+      std::vector<double>& target = cache_left_ >= gram_.size() * sizeof(double) ? kept : gram_;
+      if (&target == &kept) cache_left_ -= gram_.size() * sizeof(double);
+      target.resize(gram_.size());
+      linalg::gram_column(plain_, j, target);
+      add_gram(target, factor);
+      std::fill(gram_.begin(), gram_.end(), 0.0);
+    }
+  } else {
+    // The Gram column first, in whole numbers; then one rounding per touched coordinate.
+    plain_.for_each_in_column(j, [&](Index i, double here) {
+      plain_.for_each_in_row_by_kind(i, [&](Index c, double there) {
+        double& sum = gram_[static_cast<std::size_t>(c)];
+        if (sum == 0) touched_.push_back(static_cast<std::uint32_t>(c));
+        sum += here * there;
+      });
+    });
+    for (const std::uint32_t c : touched_) {
+      slope_[c] += gram_[c] * (factor * unit_scale_[c]);
+      gram_[c] = 0;  // a sum that came back to 0 is listed twice; the second time adds nothing
+    }
+    if (l2_ != 0) touched_.push_back(static_cast<std::uint32_t>(column));
+  }
+  slope_[column] += l2_ * amount;
+}
+
+double ResidualSums::ceiling_of(std::size_t c, double low, double high) const {
+  return std::max(std::abs(descent(c, low)), std::abs(descent(c, high)));
+}
+
+Sensitive<std::span<const double>, Linf> ResidualSums::ceilings(double low, double high) {
+  ceilings_.resize(coordinates());
+  for (std::size_t c = 0; c < ceilings_.size(); ++c) ceilings_[c] = ceiling_of(c, low, high);
+  return {std::span<const double>(ceilings_), sensitivity_, neighbours_, unit_};
+}
+
+}  // namespace parley::privacy
