@@ -73,9 +73,12 @@ struct GreedyPoint {
   GreedyPoint(const Problem& problem, const GreedySettings& settings)
       : margins(problem, settings.upkeep),
         smoothness(algorithms::smoothness(problem, settings.smoothness.value_or(SmoothnessFrom::kData))),
+        slopes(smoothness),
         weights(margins.coordinates()),
-        scores{settings.rule, glm::penalty_of(problem.objective), weights, smoothness,
-               problem.objective.intercept == Intercept::kFree} {}
+        scores{settings.rule, glm::penalty_of(problem.objective), weights, smoothness, slopes,
+               problem.objective.intercept == Intercept::kFree} {
+    for (double& slope : slopes) slope = 1 / std::sqrt(slope);
+  }
 
   // W_j <- prox(W_j - gamma/M_j g; gamma/M_j psi); returns the change.
   double step(std::size_t j, double partial, double gamma) {
@@ -91,23 +94,18 @@ struct GreedyPoint {
 
   KeptMargins margins;
   std::vector<double> smoothness;
+  std::vector<double> slopes;
   std::vector<double> weights;
   GreedyScores scores;
   double largest_weight = std::numeric_limits<double>::infinity();
   double penalties = 0;
 };
 
-template <class Site>
-Result<void> rank_all(const GreedyPoint& point, Site& site) {
-  for (std::size_t c = 0; c < point.weights.size(); ++c) PARLEY_CHECK(site.rank(c, point.scores));
-  return {};
-}
-
 // Looks at every record afresh.
 template <class Site>
 Result<void> refresh(GreedyPoint& point, Site& site) {
   point.margins.refresh(site.sums());
-  return rank_all(point, site);
+  return site.rank_all(point.scores);
 }
 
 // One step of the algorithm, whoever answers for the data.
@@ -116,9 +114,8 @@ Result<void> step(GreedyPoint& point, Site& site, double gamma) {
   PARLEY_TRY(const std::size_t j, site.select(point.scores));     // (3)
   PARLEY_TRY(const double partial, site.partial(j));
   const double change = point.step(j, partial, gamma);            // (4)
-  if (point.margins.add(j, change, site.sums()) == Changed::kAll) return rank_all(point, site);
-  for (const std::uint32_t c : site.sums().touched()) PARLEY_CHECK(site.rank(c, point.scores));
-  site.sums().forget_touched();
+  if (point.margins.add(j, change, site.sums()) == Changed::kAll) return site.rank_all(point.scores);
+  PARLEY_CHECK(site.rank_touched(point.scores));
   return site.rank(j, point.scores);
 }
 

@@ -5,7 +5,8 @@
 //   e = sqrt(8 rho s / T),   the noise on the best of d scores is about   (2 D_u / e) ln d = D_u ln d sqrt(T / (2 rho s)),
 //   the noise on the value, in the score's unit,                                             D_u     sqrt(T / (2 rho (1-s))).
 // Share: the sum of the two squares is least at s = ln d / (1 + ln d).
-// Steps: as many as keep the noise on the best of d scores below a share of the largest possible one (private_steps.h).
+// Steps: as many as keep the noise on the best of d scores below a share of the largest possible one (private_steps.h),
+// and no more than two per coordinate.
 //
 // "paper" (Mangold et al. 2023, Theorem 4.2): Laplace noise of scale D/e' on every score and on the value, with
 // e' the largest for which advanced composition of 2T steps of cost e' stays within the target. The selection costs

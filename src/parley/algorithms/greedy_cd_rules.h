@@ -73,22 +73,24 @@ struct GreedyScores {
   glm::Penalty penalty;
   std::span<const double> weights;     // one per coordinate
   std::span<const double> smoothness;  // one per column, coordinates being k * smoothness.size() + j
+  std::span<const double> slopes;      // 1 / sqrt of it
   bool free_constant = false;          // the last column is an intercept without penalty
 
+  [[nodiscard]] std::size_t column(std::size_t coordinate) const {
+    return coordinate < smoothness.size() ? coordinate : coordinate % smoothness.size();  // divisions are slow
+  }
   [[nodiscard]] Coordinate at(std::size_t coordinate, double gradient) const {
-    return {gradient, weights[coordinate], smoothness[coordinate % smoothness.size()]};
+    return {gradient, weights[coordinate], smoothness[column(coordinate)]};
   }
   [[nodiscard]] glm::Penalty penalty_at(std::size_t coordinate) const {
-    return free_constant && (coordinate + 1) % smoothness.size() == 0 ? glm::no_penalty() : penalty;
+    return free_constant && column(coordinate) + 1 == smoothness.size() ? glm::no_penalty() : penalty;
   }
   [[nodiscard]] double score(std::size_t coordinate, double gradient) const {
     return greedy_score(rule, at(coordinate, gradient), penalty_at(coordinate));
   }
-  [[nodiscard]] double slope(std::size_t coordinate) const {
-    return 1 / std::sqrt(smoothness[coordinate % smoothness.size()]);
-  }
+  [[nodiscard]] double slope(std::size_t coordinate) const { return slopes[column(coordinate)]; }
   [[nodiscard]] double offset(std::size_t coordinate) const {
-    return penalty.l1 + (penalty.l2 + smoothness[coordinate % smoothness.size()]) * std::abs(weights[coordinate]);
+    return penalty.l1 + (penalty.l2 + smoothness[column(coordinate)]) * std::abs(weights[coordinate]);
   }
 };
 

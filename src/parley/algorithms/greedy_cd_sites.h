@@ -22,6 +22,15 @@ class OpenSite {
     largest_.update(coordinate, scores.score(coordinate, sums_.gradient(coordinate)));
     return {};
   }
+  Result<void> rank_all(const GreedyScores& scores) {
+    for (std::size_t c = 0; c < sums_.coordinates(); ++c) PARLEY_CHECK(rank(c, scores));
+    return {};
+  }
+  Result<void> rank_touched(const GreedyScores& scores) {
+    for (const std::uint32_t c : sums_.touched()) PARLEY_CHECK(rank(c, scores));
+    sums_.forget_touched();
+    return {};
+  }
   Result<std::size_t> select(const GreedyScores&) { return largest_.select(); }
   [[nodiscard]] Result<double> partial(std::size_t coordinate) const { return sums_.gradient(coordinate); }
 
@@ -46,6 +55,15 @@ class GatedSite {
   Result<void> rank(std::size_t coordinate, const GreedyScores& scores) {
     if (noise_.noisy_max) return {};  // which looks at all scores every time
     return board_->set(coordinate, sums_.score(scores, coordinate));
+  }
+  Result<void> rank_all(const GreedyScores& scores) {
+    if (noise_.noisy_max) return {};
+    return board_->set_all(sums_.scores(scores));
+  }
+  Result<void> rank_touched(const GreedyScores& scores) {
+    if (!noise_.noisy_max) PARLEY_CHECK(board_->set_some(sums_.touched(), sums_.scores_of(scores, sums_.touched())));
+    sums_.forget_touched();
+    return {};
   }
   Result<std::size_t> select(const GreedyScores& scores);
   Result<double> partial(std::size_t coordinate);
