@@ -73,7 +73,7 @@ PROBLEMS = {
     "log1": (lambda _: log_normal(1), "logistic", "l2", 1e-3, 3.0, (1.0, 2.0, 3.0)),
     "log2": (lambda _: log_normal(2), "logistic", "l2", 1e-3, 3.0, (1.0, 2.0, 3.0)),
     "square": (lambda _: log_normal(1, 1000, 10, False), "linear", "l1", 7, 3.0, (1.0, 2.0, 3.0)),
-    "california": (california, "linear", "l1", 3, 3.0, (2.0, 4.0)),
+    "california": (california, "linear", "l1", 3, 3.0, (1.0, 2.0, 3.0)),
     "madelon": (madelon, "logistic", "l1", 3, 3.0, (1.0, 2.0, 3.0)),
     "dorothea": (dorothea, "logistic", "l1", 72, 1.0, (1.0,)),
     "a9a": (data.a9a, "logistic", "l2", 1e-3, 1.0, (1.0,)),
