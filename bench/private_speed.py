@@ -16,12 +16,13 @@ import sys
 import time
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import peers  # noqa: E402
+
+peers.use(["numpy", "scipy", "scikit-learn"], ["numpy", "scipy", "sklearn"])
 import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 import exact_sparse_data as data  # noqa: E402
 
 STEPS = 1000

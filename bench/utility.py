@@ -19,10 +19,13 @@ import statistics
 import sys
 from pathlib import Path
 
-import numpy as np
-import scipy.sparse as sp
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import peers  # noqa: E402
+
+peers.use(["numpy", "scipy", "scikit-learn"], ["numpy", "scipy", "sklearn"])
+import numpy as np  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+
 import exact_sparse_data as data  # noqa: E402
 from private_speed import Driver, dorothea  # noqa: E402
 
