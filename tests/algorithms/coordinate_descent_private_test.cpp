@@ -165,3 +165,15 @@ TEST(PrivateCoordinateDescent, RefusesAFreeIntercept) {
   EXPECT_EQ(fit.error().message,
             "intercept: a private run takes a penalised intercept (a column of ones) or none");
 }
+
+TEST(PrivateCoordinateDescent, RefusesNoiseOfAPaperThatItDoesNotHave) {
+  const Data data = noisy_data(Task::kLogistic, 50, 3, 0.7, 9);
+  PrivateRun run(data, {});
+  Problem problem = run.problem(objective_of(Task::kLogistic, 0, 0.1));
+  PrivateTerms terms = *problem.privacy;
+  terms.calibration = Calibration::kPaper;
+  problem.privacy = &terms;
+  const auto fit = coordinate_descent(problem, {}, kSilent);
+  ASSERT_FALSE(fit);
+  EXPECT_EQ(fit.error().message, "privacy: coordinate-descent takes calibration = \"proved\" and smoothness = \"bounds\"");
+}

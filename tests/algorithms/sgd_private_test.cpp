@@ -300,6 +300,18 @@ TEST(PrivateSgd, RefusesAFreeIntercept) {
             "intercept: a private run takes a penalised intercept (a column of ones) or none");
 }
 
+TEST(PrivateSgd, RefusesNoiseOfAPaperThatItDoesNotHave) {
+  const Data data = noisy_data(Task::kLogistic, 50, 3, 0.7, 9);
+  PrivateRun run(data, {});
+  Problem problem = run.problem(objective_of(Task::kLogistic, 0, 0.1));
+  PrivateTerms terms = *problem.privacy;
+  terms.calibration = Calibration::kPaper;
+  problem.privacy = &terms;
+  const auto fit = sgd(problem, {}, kSilent);
+  ASSERT_FALSE(fit);
+  EXPECT_EQ(fit.error().message, "privacy: sgd takes calibration = \"proved\" and smoothness = \"bounds\"");
+}
+
 TEST(SgdPlan, KeepsTheNoiseOfAMarginAtItsScaleWhateverTheNumberOfSteps) {
   const privacy::Target target{*privacy::Epsilon::make(1.0), *privacy::Delta::make(1e-9),
                                Neighbours::kAddRemove};

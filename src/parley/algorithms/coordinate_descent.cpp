@@ -47,6 +47,10 @@ Result<void> check(const Problem& problem, const CoordinateSettings& settings) {
   if (problem.privacy != nullptr && objective.intercept == Intercept::kFree)
     return fail(bad_input({.field = "intercept"},
                           "a private run takes a penalised intercept (a column of ones) or none"));
+  if (problem.privacy != nullptr && (problem.privacy->calibration != Calibration::kProved ||
+                                     problem.privacy->smoothness != Smoothness::kBounds))
+    return fail(bad_input({.field = "privacy"},
+                          "coordinate-descent takes calibration = \"proved\" and smoothness = \"bounds\""));
   return {};
 }
 
