@@ -9,7 +9,7 @@ import unittest
 from parley_cli import BINARY, CliTest
 
 
-@unittest.skipUnless(shutil.which("mpirun"), "no mpirun here")
+@unittest.skipUnless(shutil.which("mpirun"), "needs mpirun (package openmpi-bin)")
 class MpiTest(CliTest):
     def over_mpi(self, ranks, *arguments):
         return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), BINARY, *map(str, arguments),
@@ -20,7 +20,7 @@ class MpiTest(CliTest):
         self.succeeds("train", job, *settings, "--out", "here")
         done = self.over_mpi(ranks, "train", job, *settings, "--out", "ranks")
         if "this build has no MPI" in done.stderr:
-            self.skipTest("built without MPI")
+            self.skipTest("needs a build with MPI (package libopenmpi-dev)")
         self.assertEqual(done.returncode, 0, done.stderr)
         here, there = (json.loads((self.folder / out / "result.json").read_text()) for out in ("here", "ranks"))
         self.assertEqual(here["communication"], there["communication"])

@@ -61,6 +61,8 @@ void read_privacy(Toml settings, PrivacySection& section) {
       {{"proved", algorithms::Calibration::kProved}, {"paper", algorithms::Calibration::kPaper}});
   settings.choice<algorithms::Smoothness>("smoothness", section.smoothness,
                                          {{"bounds", algorithms::Smoothness::kBounds}, {"private", algorithms::Smoothness::kPrivate}});
+  if (section.smoothness == algorithms::Smoothness::kPrivate)
+    settings.reject("smoothness", "no algorithm of this version estimates it privately; use \"bounds\"");
   settings.number("derivative_bound", section.derivative_bound, above(0));
   settings.text("ledger", section.ledger);
 }

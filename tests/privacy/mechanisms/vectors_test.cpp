@@ -26,7 +26,7 @@ class MechanismVectors : public testing::Test {
   void SetUp() override {
     const auto folder = test::shared();
     if (!folder || !std::filesystem::exists(*folder / "vectors/mechanisms.json"))
-      GTEST_SKIP() << "no shared/vectors/mechanisms.json";
+      GTEST_SKIP() << "needs shared/vectors/mechanisms.json beside the source tree (or PARLEY_SHARED)";
     cases_ = nlohmann::json::parse(std::ifstream(*folder / "vectors/mechanisms.json")).at("cases");
   }
 
