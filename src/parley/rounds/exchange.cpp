@@ -170,9 +170,12 @@ Result<void> Exchange::close() {
   const auto all_closed = [&] {
     return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed; });
   };
+  // The result is kept by now. A party that closed the run and left before this coordinator was killed and came
+  // back will not dial again, so even a run that waits for its parties does not wait for that for ever.
+  constexpr std::chrono::seconds kLastWord{5};
   const auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
                             ? Clock::now() + *terms_.rules.deadline
-                            : Clock::time_point::max();
+                            : Clock::now() + kLastWord;
   while (!all_closed() && !stop_asked()) {
     const auto arrival = channel_->receive(deadline);
     if (!arrival) break;
