@@ -144,13 +144,13 @@ struct LossAndS {
 // sqrt(p q) underflows beyond this many noise deviations; what is outside is below 1e-290.
 constexpr double kReach = 36;
 
-// The point between `near` and `far` beyond which the mass is at most `tail`. Starts where sqrt(p q) is a
-// normal double; a cut that is too near only charges more.
+// A point between `near` and `far` beyond which the mass is at most `tail`, not much further out than need be. Starts
+// where sqrt(p q) is a normal double; a cut that is too near only charges more.
 constexpr double kSmallestLogS = -690;
 template <class Law, class Mass>
 double cut_at(const Law& law, double near, double far, double tail, const Mass& mass) {
   while (law.both(far).log_s < kSmallestLogS) far = near + 0.95 * (far - near);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 12; ++i) {
     const double middle = 0.5 * (near + far);
     (mass(middle) > tail ? near : far) = middle;
   }
