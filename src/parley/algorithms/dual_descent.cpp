@@ -22,14 +22,7 @@ std::size_t below(std::size_t bound, std::uint64_t& state) {
   return static_cast<std::size_t>(((state * 0x2545F4914F6CDD1DULL) >> 32) * bound >> 32);
 }
 
-// One row's variables. `step` says how alpha moves and what the dual objective gains.
-struct RowState {
-  float& alpha;
-  float& anchor;
-  float margin;
-  float q;
-};
-
+// How alpha moves and what the dual objective gains.
 struct Step {
   float by = 0;
   float gain = 0;
@@ -40,9 +33,9 @@ struct SquaredHingeStep {
   static constexpr bool kShrinks = true;
   float inverse_2c;
 
-  Step operator()(const RowState& row) const {
-    const float gradient = row.margin - 1 + row.alpha * inverse_2c;
-    const float curvature = row.q + inverse_2c;
+  Step operator()(const DualRow& row, float margin) const {
+    const float gradient = margin - 1 + row.alpha * inverse_2c;
+    const float curvature = row.square + inverse_2c;
     const float by = std::max(row.alpha - gradient / curvature, 0.0F) - row.alpha;
     return {by, -by * (gradient + 0.5F * curvature * by), gradient};
   }
@@ -52,10 +45,10 @@ struct LogisticStep {
   static constexpr bool kShrinks = false;
   float c;
 
-  Step operator()(const RowState& row) const {
-    const float qc = row.q * c;
+  Step operator()(DualRow& row, float margin) const {
+    const float qc = row.square * c;
     const float share = row.alpha / c;  // s(-anchor)
-    const float offset = row.margin - row.anchor;
+    const float offset = margin - row.anchor;
     const float bend = share * (1 - share);
     // Newton for u = m' - anchor, with s expanded around the anchor to third order; |u| < 0.1 leaves an error
     // below 1e-7, and no exponential is needed.
@@ -70,16 +63,16 @@ struct LogisticStep {
         u -= (u - offset - qc * change) / slope;
       }
       change = u * (-bend + u * (second - u * third));
-      return finish(row, row.anchor + u, c * change);
+      return finish(row, margin, row.anchor + u, c * change);
     }
-    return far_step(row, qc);
+    return far_step(row, margin, qc);
   }
 
   // Newton on h(m) = m - margin - q (c s(-m) - alpha), which rises, and is concave right of 0 and convex left
   // of it: from 0 the steps approach the root from one side. The root lies between the values of m that
   // alpha' = 0 and alpha' = c give.
-  [[nodiscard]] Step far_step(const RowState& row, double qc) const {
-    const double low = row.margin - row.q * row.alpha;
+  [[nodiscard]] Step far_step(DualRow& row, float margin, double qc) const {
+    const double low = margin - row.square * row.alpha;
     double m = std::clamp(0.0, low, low + qc);
     double share = 0;
     for (int k = 0; k < 30; ++k) {
@@ -94,12 +87,12 @@ struct LogisticStep {
         break;
       }
     }
-    return finish(row, static_cast<float>(m), static_cast<float>(c * share) - row.alpha);
+    return finish(row, margin, static_cast<float>(m), static_cast<float>(c * share) - row.alpha);
   }
 
   // The slope of the dual along alpha falls from anchor - margin to 0.
-  [[nodiscard]] Step finish(const RowState& row, float anchor, float by) const {
-    const float gain = 0.5F * std::abs((row.anchor - row.margin) * by);
+  [[nodiscard]] Step finish(DualRow& row, float margin, float anchor, float by) const {
+    const float gain = 0.5F * std::abs((row.anchor - margin) * by);
     row.anchor = anchor;
     return {by, gain};
   }
@@ -111,16 +104,15 @@ DualDescent::DualDescent(const CompactRows& rows, const DualObjective& objective
     : rows_(rows),
       objective_(objective),
       c_(static_cast<float>(1 / (static_cast<double>(rows.rows()) * objective.l2))),
-      alpha_(rows.rows()),
-      anchors_(rows.rows()),
-      squares_(rows.rows()),
+      state_(rows.rows()),
       weights_(rows.columns()),
       order_(rows.rows()) {
   take_all_back();
-  std::fill(anchors_.begin(), anchors_.end(), 30.0F);  // s(-30) is as good as the 0 that alpha begins with
   for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
   rows.in_single_precision([&](const auto& typed) {
-    for (std::size_t i = 0; i < squares_.size(); ++i) squares_[i] = typed.squared_norm(i);
+    // s(-30) is as good as the 0 that alpha begins with.
+    for (std::size_t i = 0; i < state_.size(); ++i)
+      state_[i] = {0, 30, typed.squared_norm(i), static_cast<float>(objective.labels[i])};
   });
 }
 
@@ -130,17 +122,20 @@ double DualDescent::epoch(const Step& step) {
   double gained = 0;
   float steepest = 0;  // largest size of a gradient along which a row moved
   rows_.in_single_precision([&](const auto& typed) {
-    constexpr std::size_t kAhead = 3;
+    constexpr std::size_t kAhead = 5, kFarAhead = 12;
     for (std::size_t k = 0; k < active_; ++k) {
+      if (k + kFarAhead < active_) {
+        typed.prefetch_place(order_[k + kFarAhead]);
+        __builtin_prefetch(&state_[order_[k + kFarAhead]]);
+      }
       if (k + kAhead < active_) typed.prefetch(order_[k + kAhead]);
       const std::size_t i = order_[k];
-      const auto y = static_cast<float>(objective_.labels[i]);
-      const float margin = y * typed.dot(i, weights_.data());
-      const auto [by, gain, gradient] = step({alpha_[i], anchors_[i], margin, squares_[i]});
+      DualRow& row = state_[i];
+      const auto [by, gain, gradient] = step(row, row.label * typed.dot(i, weights_.data()));
       gained += gain;
       if (by != 0) {
-        alpha_[i] += by;
-        typed.axpy(i, y * by, weights_.data());
+        row.alpha += by;
+        typed.axpy(i, row.label * by, weights_.data());
         steepest = std::max(steepest, std::abs(gradient));
       }
       const bool idle = Step::kShrinks ? by == 0 && gradient > set_aside_at_ : gain < set_aside_at_;

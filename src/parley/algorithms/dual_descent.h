@@ -28,6 +28,14 @@ struct DualObjective {
   double l2;  // the penalty of every column, > 0
 };
 
+// What belongs to one row, in one place: rows come in random order, and each place costs a wait for memory.
+struct DualRow {
+  float alpha;
+  float anchor;  // logistic: the margin at which alpha was best
+  float square;  // |x_i|^2
+  float label;
+};
+
 class DualDescent {
  public:
   DualDescent(const CompactRows& rows, const DualObjective& objective);
@@ -46,9 +54,7 @@ class DualDescent {
   const CompactRows& rows_;
   DualObjective objective_;
   float c_;
-  std::vector<float> alpha_;
-  std::vector<float> anchors_;  // logistic: the margin at which alpha_i was best
-  std::vector<float> squares_;
+  std::vector<DualRow> state_;
   std::vector<float> weights_;
   std::vector<std::uint32_t> order_;  // the first active_ take part
   std::size_t active_;
