@@ -58,8 +58,10 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   static_assert(std::endian::native == std::endian::little, "eight digits are read as a little-endian word");
   using detail::is_digit;
   const char* p = begin;
-  bool negative = false;
-  if (p != end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+  if (p == end) return {0, begin, NumberError::kNotANumber};
+  // Signs of data are a coin toss: no branch here.
+  const bool negative = *p == '-';
+  p += static_cast<int>(negative) | static_cast<int>(*p == '+');
   const char* const first_digit = p;
   std::uint64_t digits = 0;
   const auto take_digits = [&] {
@@ -113,7 +115,8 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   } else {
     return detail::parse_number_slowly(begin, p);
   }
-  return {negative ? -value : value, p, NumberError::kNone};
+  const auto sign = static_cast<std::uint64_t>(negative) << 63;
+  return {std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | sign), p, NumberError::kNone};
 }
 
 }  // namespace parley::data
