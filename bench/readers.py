@@ -63,8 +63,8 @@ def write_short_csv(out):
 GENERATED = {
     "a9a-shape": ("libsvm", write_a9a_shape),
     "news20-shape": ("libsvm", write_news20_shape),
-    "wide, 17 digits": ("csv", write_wide_csv),
-    "narrow, 4 decimals": ("csv", write_short_csv),
+    "wide csv with 17 digits": ("csv", write_wide_csv),
+    "narrow csv with 4 decimals": ("csv", write_short_csv),
 }
 SHARED = {"a9a": "a9a/a9a.xz", "news20": "news20/news20.xz", "covtype": "covtype/covtype.libsvm.binary.xz"}
 
