@@ -252,3 +252,87 @@ TEST_F(GatePlanTest, NoiseDoesNotDecideWhoJoins) {
   };
   EXPECT_EQ(batches(true), batches(false));
 }
+
+// A site that is started again (ledger/resuming.md).
+TEST_F(GatePlanTest, AResumedRunIsNotChargedAgainAndHasWhatWasLeft) {
+  allow(1.0);
+  SeededGenerator bits(1);
+  const StepNoise planned = noise(3);
+  const Reservation reservation{.step = planned.step, .steps = 3};
+  Progress kept;
+  {
+    Gate gate = this->gate(bits);
+    ASSERT_EQ(*gate.reserve(reservation, kTarget.delta), 3);
+    ASSERT_TRUE(gate.gaussian(sums_->value<L2>(0), deviation(planned)));
+    kept = gate.progress();
+    EXPECT_EQ(kept.plans, 1);
+  }
+  EXPECT_FALSE(gate(bits).reserve(reservation, kTarget.delta))
+      << "who does not say that it was here before is refused";
+  Gate again = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, kept));
+  EXPECT_EQ(again.progress().left, kept.left) << "before it reserves, what was kept stands";
+  ASSERT_EQ(*again.reserve(reservation, kTarget.delta), 3);
+  EXPECT_EQ(again.progress().left, kept.left);
+  for (int t = 1; t < 3; ++t) ASSERT_TRUE(again.gaussian(sums_->value<L2>(0), deviation(planned)));
+  EXPECT_FALSE(again.gaussian(sums_->value<L2>(0), deviation(planned))) << "three were paid for";
+  EXPECT_EQ(again.releases(), 3);
+  EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
+}
+
+TEST_F(GatePlanTest, AResumedRunDrawsFromNoPlanButItsOwn) {
+  allow(1.0);
+  SeededGenerator bits(1);
+  const StepNoise planned = noise(3);
+  ASSERT_TRUE(gate(bits).reserve({.step = planned.step, .steps = 3}, kTarget.delta));
+  Gate other = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {}));
+  EXPECT_FALSE(other.reserve({.step = noise(4).step, .steps = 3}, kTarget.delta))
+      << "less noise than was paid for";
+  const auto secure = SecureGenerator::from_system();
+  Gate claims = std::move(*Gate::resume(*ledger_, kPatients, "run", **secure, {}));
+  EXPECT_FALSE(claims.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "charged as void";
+  Gate unknown =
+      std::move(*Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}));
+  EXPECT_FALSE(unknown.reserve({.step = planned.step, .steps = 3}, kTarget.delta))
+      << "this ledger never held it";
+  Gate more = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {.plans = 1, .left = {4, 4}}));
+  EXPECT_FALSE(more.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "more left than there was";
+  EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
+}
+
+TEST_F(GatePlanTest, ARoundThatIsBegunAgainRepeatsItsNoiseWithASeedAndOnlyThen) {
+  allow(1.0);
+  const StepNoise planned = noise(4);
+  const auto drawn = [&](Bits& bits, const std::string& run, std::initializer_list<int> rounds) {
+    Gate gate = this->gate(bits, run);
+    EXPECT_TRUE(gate.reserve({.step = planned.step, .steps = 4}, *Delta::make(1e-7)));
+    std::vector<double> values;
+    for (const int round : rounds) {
+      EXPECT_TRUE(gate.begin_round(round));
+      values.push_back(gate.gaussian(sums_->value<L2>(0), deviation(planned))->value());
+    }
+    return values;
+  };
+  ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(100), *Delta::make(1e-3), Composition::kPlans}));
+  SeededGenerator one(5), two(5);
+  const auto in_order = drawn(one, "a", {1, 2, 3}), restarted = drawn(two, "b", {2, 1, 3});
+  EXPECT_EQ(in_order, (std::vector<double>{restarted[1], restarted[0], restarted[2]}));
+  EXPECT_NE(in_order[0], in_order[1]);
+  const auto secure = SecureGenerator::from_system();
+  const auto fresh = drawn(**secure, "c", {1, 1, 1});
+  EXPECT_FALSE(fresh[0] == fresh[1] && fresh[1] == fresh[2])
+      << "false alarm: one in about (deviation in grains)^2, below 1e-6";
+}
+
+TEST_F(GatePlanTest, TheMarkOfWhatLeftMovesForwardOnly) {
+  allow(1.0);
+  EXPECT_TRUE(ledger_->mark_answer(kPatients, "run", 0, ""));
+  ASSERT_TRUE(ledger_->mark_answer(kPatients, "run", 1, "first"));
+  EXPECT_TRUE(ledger_->mark_answer(kPatients, "run", 1, "first")) << "the same bytes again";
+  EXPECT_FALSE(ledger_->mark_answer(kPatients, "run", 1, "other"));
+  EXPECT_FALSE(ledger_->mark_answer(kPatients, "run", 0, ""));
+  ASSERT_TRUE(ledger_->mark_answer(kPatients, "run", 3, "third"));
+  ledger_.emplace(std::move(*Ledger::open(folder_)));  // another process
+  EXPECT_FALSE(ledger_->mark_answer(kPatients, "run", 2, "second"));
+  EXPECT_TRUE(ledger_->mark_answer(kPatients, "another run", 1, "other"));
+  EXPECT_TRUE(ledger_->verify());
+}

@@ -39,6 +39,28 @@ Result<Gate> Gate::open(Ledger& ledger, Purse purse, std::string run, Bits& bits
   return Gate(&ledger, std::move(purse), std::move(run), &bits);
 }
 
+Result<Gate> Gate::resume(Ledger& ledger, Purse purse, std::string run, Bits& bits, Progress kept) {
+  if (kept.plans > 1) return fail(failed("a run of several plans cannot be taken up again"));
+  PARLEY_TRY(Gate gate, open(ledger, std::move(purse), std::move(run), bits));
+  gate.releases_ = kept.releases;
+  gate.kept_ = std::move(kept);
+  return gate;
+}
+
+Result<void> Gate::begin_round(std::int64_t round) {
+  if (bits_ == nullptr) return {};
+  if (all_rounds_ == nullptr) all_rounds_ = bits_;
+  PARLEY_TRY(of_round_, all_rounds_->fork("round", static_cast<std::uint64_t>(round)));
+  bits_ = of_round_.get();
+  sampling_.reset();
+  return {};
+}
+
+Progress Gate::progress() const {
+  if (receipts_.empty() && kept_) return *kept_;  // nothing was drawn since
+  return {static_cast<std::int64_t>(receipts_.size()), plan_ ? plan_->left() : std::vector<std::int64_t>{}, releases_};
+}
+
 Gate Gate::replay(Transcript transcript, Purse purse) {
   Gate gate(nullptr, std::move(purse), "replay", nullptr);
   gate.replays_ = true;
@@ -71,20 +93,24 @@ template Result<void> Gate::check(const Sensitive<std::span<const double>, Linf>
 
 Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
   PlanRequest request{.run = run_, .key = fmt::format("plan {}", receipts_.size() + 1), .once = reservation.once,
-                      .step = reservation.step, .steps = reservation.steps, .delta = delta, .claimed = claims_valid()};
+                      .step = reservation.step, .steps = std::min(reservation.steps, promised_.value_or(reservation.steps)),
+                      .delta = delta, .claimed = claims_valid()};
   plan_.reset();
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
-  PlanReceipt receipt{.steps = reservation.steps};
+  PlanReceipt receipt{.steps = request.steps};
+  PARLEY_TRY(const std::optional<PaidPlan> paid, paid_before(request));
   if (granted_) {
     if (request.plan(purse_.neighbours, request.steps) != *granted_)
       return fail(failed("this plan is not the one that was paid for; nothing was released"));
     granted_ = Plan{};  // once
+  } else if (paid) {
+    receipt = paid->receipt;
   } else if (ledger_ != nullptr) {
     if (covers_cost_) PARLEY_CHECK(cover(request));
     PARLEY_TRY(receipt, ledger_->charge_plan(purse_, request));
   }
   const Plan plan = request.plan(purse_.neighbours, receipt.steps);
-  PARLEY_TRY(PlannedFilter filter, PlannedFilter::make(plan));
+  PARLEY_TRY(PlannedFilter filter, paid && kept_->plans > 0 ? PlannedFilter::resume(plan, kept_->left) : PlannedFilter::make(plan));
   receipts_.push_back(receipt);
   requests_.push_back(std::move(request));
   charged_.neighbours = purse_.neighbours;
@@ -92,6 +118,19 @@ Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) 
   if (rehearses_) return fail(failed("a rehearsal ends where the run would be charged"));
   plan_ = std::move(filter);
   return receipt.steps;
+}
+
+// A plan in the ledger that nothing was kept of was charged and not drawn from: the answer that it was charged for was
+// never kept, so it never left. The other way round the ledger is not the one that was charged.
+Result<std::optional<PaidPlan>> Gate::paid_before(const PlanRequest& request) {
+  if (!kept_ || ledger_ == nullptr) return std::nullopt;
+  PARLEY_TRY(std::optional<PaidPlan> paid, ledger_->paid_plan(purse_, run_, request.key));
+  if (!paid && kept_->plans > static_cast<std::int64_t>(receipts_.size()))
+    return fail(failed("this run drew from a plan that its ledger does not hold; nothing was released"));
+  if (paid && (paid->receipt.steps > request.steps || paid->claimed != request.claimed ||
+               paid->plan != request.plan(purse_.neighbours, paid->receipt.steps)))
+    return fail(failed("this run was charged for another plan: the data, the job or the source of randomness changed; nothing was released"));
+  return paid;
 }
 
 Result<void> Gate::cover(const PlanRequest& request) {

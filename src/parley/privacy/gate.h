@@ -10,7 +10,8 @@
 //   2. charge (a refusal ends here, before any noise exists);
 //   3. draw the noise;
 //   4. hand out a Released value, and write it into the transcript when one is kept.
-// A crash between 2 and 3 wastes budget and never leaks.
+// A crash between 2 and 3 wastes budget and never leaks. A site that is started again goes on with the plan that its ledger
+// holds and with the draws that it kept (ledger/resuming.md).
 //
 // Running without privacy is a mechanism too: it is asked for by name, costs infinity, is written down, and every
 // value it releases says that nothing is claimed.
@@ -53,6 +54,14 @@ struct Reservation {
   std::int64_t steps = 1;
 };
 
+// How far a run has used its plan: kept at the site with every answer, so that a restart goes on from there.
+struct Progress {
+  std::int64_t plans = 0;          // reserved
+  std::vector<std::int64_t> left;  // what the last of them still allows, mechanism by mechanism
+  std::int64_t releases = 0;
+  static void fields(auto& self, auto&& visit) { visit(self.plans, self.left, self.releases); }
+};
+
 // Everything a gate released, in order, as numbers (an index is one number).
 using Transcript = std::vector<double>;
 
@@ -60,6 +69,9 @@ class Gate {
  public:
   // Releases from this gate are paid from `purse` for the run `run`. Ledger and generator must outlive it.
   static Result<Gate> open(Ledger& ledger, Purse purse, std::string run, Bits& bits);
+  // The gate of a run that was here before: a plan that its ledger holds is not charged again, and `kept` says what of it
+  // is used. Whoever calls this answers for `kept` being what the last answer that left was kept with.
+  static Result<Gate> resume(Ledger& ledger, Purse purse, std::string run, Bits& bits, Progress kept);
   // A gate that releases what another one did, whatever it is given, and claims nothing: who runs an algorithm again
   // with it, on any other data, must get the same model, because a model is made of released values only.
   static Gate replay(Transcript transcript, Purse purse);
@@ -79,6 +91,13 @@ class Gate {
   // Charges the plan at `delta` and says how many steps were charged, from 1 to those asked for;
   // Fault::kBudgetEnded when the budget does not hold even one. An earlier reservation ends.
   Result<std::int64_t> reserve(const Reservation& reservation, Delta delta);
+
+  // The most steps that a reservation may charge: those that were said to others before it.
+  void promise(std::int64_t steps) { promised_ = steps; }
+  // What is drawn from here on belongs to this round. With a seed every round has a stream of its own, so a round that is
+  // begun again draws what it drew; otherwise every beginning has fresh bits.
+  Result<void> begin_round(std::int64_t round);
+  [[nodiscard]] Progress progress() const;
 
   // A purse without a budget then gets the cost of the first plan as its budget, whatever that is: for reproductions.
   void cover_cost() { covers_cost_ = true; }
@@ -163,6 +182,7 @@ class Gate {
   template <class T, class Norm>
   [[nodiscard]] Result<void> check(const Sensitive<T, Norm>& value) const;
   Result<void> cover(const PlanRequest& request);
+  Result<std::optional<PaidPlan>> paid_before(const PlanRequest& request);
   Result<void> charge(const Mechanism& mechanism, std::string_view key);
   Result<void> draw_from_plan(const Mechanism& mechanism);
   // The last step of every release: draw() unless a transcript is replayed; noted down when asked for.
@@ -181,6 +201,8 @@ class Gate {
   Purse purse_;
   std::string run_;
   Bits* bits_;  // likewise
+  Bits* all_rounds_ = nullptr;       // what rounds are forked from, once one was begun
+  std::unique_ptr<Bits> of_round_;
   std::unique_ptr<Bits> sampling_;  // a stream of its own: noise does not decide who joins a seeded run
   std::optional<PlannedFilter> plan_;
   std::vector<PlanReceipt> receipts_;
@@ -188,6 +210,8 @@ class Gate {
   std::vector<PlanRequest> requests_;
   Plan charged_;
   std::optional<Plan> granted_;
+  std::optional<Progress> kept_;  // of a run that was here before
+  std::optional<std::int64_t> promised_;
   bool covers_cost_ = false;
   bool rehearses_ = false;
   bool keep_transcript_ = false;

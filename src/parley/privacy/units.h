@@ -12,6 +12,7 @@ class Epsilon {
  public:
   static Result<Epsilon> make(double value);
   [[nodiscard]] double value() const { return value_; }
+  bool operator==(const Epsilon&) const = default;
 
  private:
   explicit Epsilon(double value) : value_(value) {}
@@ -23,6 +24,7 @@ class Delta {
  public:
   static Result<Delta> make(double value);
   [[nodiscard]] double value() const { return value_; }
+  bool operator==(const Delta&) const = default;
 
  private:
   explicit Delta(double value) : value_(value) {}

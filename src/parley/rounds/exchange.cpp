@@ -38,6 +38,8 @@ std::string_view why(privacy::FaultCode code) {
       return "the site does not allow this job";
     case privacy::FaultCode::kInternal:
       return "it failed; its own record says why";
+    case privacy::FaultCode::kPastLost:
+      return "what it kept of this run is lost or belongs to another, and it releases nothing twice";
   }
   return "for a reason this version does not know";
 }

@@ -113,6 +113,23 @@ Result<PlannedFilter> PlannedFilter::make(const Plan& plan) {
   return PlannedFilter(std::move(merged));
 }
 
+Result<PlannedFilter> PlannedFilter::resume(const Plan& plan, const std::vector<std::int64_t>& left) {
+  PARLEY_TRY(PlannedFilter filter, make(plan));
+  std::vector<Event>& events = filter.remaining_.events;
+  if (left.size() != events.size()) return fail(failed("what was kept of a plan does not belong to it"));
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    if (left[e] < 0 || left[e] > events[e].count) return fail(failed("what was kept of a plan does not belong to it"));
+    events[e].count = left[e];
+  }
+  return filter;
+}
+
+std::vector<std::int64_t> PlannedFilter::left() const {
+  std::vector<std::int64_t> counts;
+  for (const Event& event : remaining_.events) counts.push_back(event.count);
+  return counts;
+}
+
 Result<void> PlannedFilter::may(const Event& event, Neighbours neighbours) const {
   PARLEY_CHECK(check_relation(remaining_.neighbours, neighbours));
   PARLEY_CHECK(validate(event));

@@ -73,10 +73,13 @@ class Filter {
 class PlannedFilter {
  public:
   static Result<PlannedFilter> make(const Plan& plan);
+  // The list after some of it was used: what left() was then.
+  static Result<PlannedFilter> resume(const Plan& plan, const std::vector<std::int64_t>& left);
   [[nodiscard]] Result<void> may(const Event& event, Neighbours neighbours) const;
   Result<void> charge(const Event& event, Neighbours neighbours);
   // What the list still allows.
   [[nodiscard]] const Plan& remaining() const { return remaining_; }
+  [[nodiscard]] std::vector<std::int64_t> left() const;  // its counts
 
  private:
   explicit PlannedFilter(Plan plan) : remaining_(std::move(plan)) {}

@@ -22,6 +22,14 @@
 
 namespace parley::privacy {
 
+std::string digest_of(std::string_view bytes) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  std::string hex;
+  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
 namespace {
 
 constexpr int kLayoutVersion = 1;
@@ -45,6 +53,18 @@ CREATE TRIGGER no_change BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'the l
 CREATE TRIGGER no_removal BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 )";
 
+// Beside the record, not part of it: how far the answers of each run have left the site.
+constexpr const char* kAnswers = R"(
+CREATE TABLE IF NOT EXISTS answer (
+  data_set TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  neighbours TEXT NOT NULL,
+  run TEXT NOT NULL,
+  round INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (data_set, unit, neighbours, run));
+)";
+
 // Every field with its length in front, so that no two entries have the same bytes.
 std::string linked(const std::string& previous, const Entry& entry) {
   std::string bytes;
@@ -53,11 +73,7 @@ std::string linked(const std::string& previous, const Entry& entry) {
         std::string(name(entry.purse.unit)), std::string(name(entry.purse.neighbours)), entry.run, entry.key,
         entry.content})
     bytes += fmt::format("{}:{}", part.size(), part);
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string hex;
-  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
+  return digest_of(bytes);
 }
 
 std::optional<Unit> unit_named(std::string_view text) {
@@ -97,6 +113,7 @@ PurseKey key_of(const Purse& purse) { return {purse.data_set, purse.unit, purse.
 struct ChargedPlan {
   Plan plan;
   Price price;
+  std::int64_t steps = 0;  // when it is read
 };
 
 std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t wanted) {
@@ -114,6 +131,7 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
     return fail(failed("not a charged plan: " + printable(text)));
   ChargedPlan charged;
   charged.price = {json["epsilon"].get<double>(), json["delta"].get<double>()};
+  charged.steps = json["steps"].get<std::int64_t>();
   for (const char* key : {"epsilon", "delta", "steps", "of"}) json.erase(key);
   PARLEY_TRY(charged.plan, parse_plan(json.dump(), "plan"));
   return charged;
@@ -389,7 +407,7 @@ struct Ledger::State {
     // Full synchronisation of the write-ahead log at every commit: what was charged survives a power cut.
     PARLEY_CHECK(database.execute("PRAGMA journal_mode = WAL"));
     PARLEY_CHECK(database.execute("PRAGMA synchronous = FULL"));
-    if (version == kLayoutVersion) return {};
+    if (version == kLayoutVersion) return database.execute(kAnswers);
     PARLEY_TRY(Transaction transaction, Transaction::begin(database));
     PARLEY_TRY(Statement again, database.prepare("PRAGMA user_version"));  // another process may have been first
     PARLEY_TRY([[maybe_unused]] const bool second, again.step());
@@ -397,6 +415,7 @@ struct Ledger::State {
     PARLEY_CHECK(again.run());
     if (made) return {};
     PARLEY_CHECK(database.execute(kLayout));
+    PARLEY_CHECK(database.execute(kAnswers));
     PARLEY_CHECK(database.execute(
         "INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000')"));
     PARLEY_CHECK(database.execute(fmt::format("PRAGMA user_version = {}", kLayoutVersion).c_str()));
@@ -527,6 +546,58 @@ Result<std::int64_t> Ledger::steps_that_fit(const Purse& purse, const PlanReques
   PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
   const auto standing = state_->standing_of(purse);
   return standing ? State::offer_for(**standing, purse, request).steps : request.steps;
+}
+
+Result<PlanReceipt> Ledger::quote(const Purse& purse, const PlanRequest& request) {
+  const auto lock = state_->exclusive();
+  PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));
+  PARLEY_TRY(const Standing* standing, state_->standing_of(purse));
+  const State::Offer offer = State::offer_for(*standing, purse, request);
+  if (offer.steps == 0) return fail(State::budget_ended(*standing, purse, "a single step of the plan"));
+  return PlanReceipt{0, offer.steps, offer.charged.price.epsilon, offer.charged.price.delta};
+}
+
+Result<std::optional<PaidPlan>> Ledger::paid_plan(const Purse& purse, const std::string& run, const std::string& key) {
+  const auto lock = state_->exclusive();
+  PARLEY_CHECK(state_->reading([&] { return state_->catch_up(); }));  // no entry is believed whose link does not hold
+  PARLEY_TRY(Statement search, state_->database.prepare("SELECT number, kind, content FROM entry WHERE kind IN ('plan', 'void-plan') "
+                                                        "AND data_set = ? AND unit = ? AND neighbours = ? AND run = ? AND key = ?"));
+  search.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours)).bind(4, run).bind(5, key);
+  PARLEY_TRY(const bool found, search.step());
+  if (!found) return std::nullopt;
+  PARLEY_TRY(ChargedPlan charged, parse_charged_plan(search.text(2)));
+  return PaidPlan{{search.integer(0), charged.steps, charged.price.epsilon, charged.price.delta}, std::move(charged.plan), search.text(1) == "plan"};
+}
+
+Result<bool> Ledger::knows(const Purse& purse, const std::string& run) {
+  const auto lock = state_->exclusive();
+  PARLEY_TRY(Statement search, state_->database.prepare("SELECT 1 FROM entry WHERE kind <> 'budget' AND data_set = ? AND unit = ? "
+                                                        "AND neighbours = ? AND run = ?"));
+  search.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours)).bind(4, run);
+  return search.step();
+}
+
+Result<void> Ledger::mark_answer(const Purse& purse, const std::string& run, std::int64_t round, std::string_view answer) {
+  const auto lock = state_->exclusive();
+  Database& database = state_->database;
+  const auto bound = [&](Statement& statement) -> Statement& {
+    return statement.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours)).bind(4, run);
+  };
+  PARLEY_TRY(Transaction transaction, Transaction::begin(database));
+  const std::string digest = digest_of(answer);
+  {
+    PARLEY_TRY(Statement search, database.prepare("SELECT round, digest FROM answer WHERE data_set = ? AND unit = ? AND neighbours = ? AND run = ?"));
+    PARLEY_TRY(const bool found, bound(search).step());
+    const std::int64_t left = found ? search.integer(0) : 0;
+    if (found && left == round && search.text(1) == digest) return {};
+    if (left > round || (found && left == round))
+      return fail(failed(fmt::format("run '{}': the answer of round {} has left this site before, and what was kept of the run does not hold it; "
+                                     "the run cannot go on without releasing anew", printable(run), left)));
+    if (round == 0) return {};
+  }
+  PARLEY_TRY(Statement mark, database.prepare("INSERT OR REPLACE INTO answer VALUES (?,?,?,?,?,?)"));
+  PARLEY_CHECK(bound(mark).bind(5, round).bind(6, digest).run());
+  return transaction.commit();
 }
 
 Result<Spent> Ledger::spent(const Purse& purse) {

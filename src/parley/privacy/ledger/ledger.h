@@ -43,6 +43,7 @@ struct Budget {
   Epsilon epsilon;
   Delta delta;
   Composition composition = Composition::kSteps;
+  bool operator==(const Budget&) const = default;
 };
 
 // One release to be paid for. `key` names the release within its run ("round 3/select"): the same
@@ -78,6 +79,13 @@ struct PlanReceipt {
   double delta = 0;
 };
 
+// A plan that a run was charged for.
+struct PaidPlan {
+  PlanReceipt receipt;
+  Plan plan;  // of the charged steps
+  bool claimed = true;
+};
+
 struct Spent {
   Purse purse;
   std::optional<Budget> budget;
@@ -98,6 +106,9 @@ struct Entry {
   std::string content;       // the event, the plan with its price, or the budget, as JSON
   std::string hash;
 };
+
+// SHA-256, in hexadecimal digits.
+std::string digest_of(std::string_view bytes);
 
 class Ledger {
  public:
@@ -124,6 +135,17 @@ class Ledger {
 
   // How many steps charge_plan() would charge now; all of them while no budget is set.
   Result<std::int64_t> steps_that_fit(const Purse& purse, const PlanRequest& request);
+  // What charge_plan() would say now; its entry is 0. Charges nothing.
+  Result<PlanReceipt> quote(const Purse& purse, const PlanRequest& request);
+
+  // What a run was charged for under this key, and whether it was charged anything at all.
+  Result<std::optional<PaidPlan>> paid_plan(const Purse& purse, const std::string& run, const std::string& key);
+  Result<bool> knows(const Purse& purse, const std::string& run);
+
+  // The answer of a round is about to leave. On disk when it returns: the last round of the run that left, and a digest of
+  // what left. Refused when a later round has left, or another answer to this one: then what the site kept of the run is
+  // not what it sent (ledger/resuming.md). Round 0 asks whether nothing has left.
+  Result<void> mark_answer(const Purse& purse, const std::string& run, std::int64_t round, std::string_view answer);
 
   Result<Spent> spent(const Purse& purse);
   Result<std::vector<Spent>> purses();
