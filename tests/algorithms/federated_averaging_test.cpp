@@ -143,7 +143,9 @@ TEST(LocalSteps, GoDownTheGradientOfTheObjective) {
       for (double& x : at) x = random.normal();
       auto gate = privacy::Gate::without_privacy(privacy::Unprotected{});
       std::shared_ptr<PrivateLocalSteps> unpaid;
-      const auto moved = local_steps(problem, {.local_steps = 1}, {.step = 1, .parameters = at}, share, unpaid, gate)->value();
+      const auto moved =
+          local_steps(problem, {.local_steps = 1}, {.step = 1, .parameters = at}, share, nullptr, gate)
+              ->value();
       const auto value = [&] {
         const auto [weights, intercepts] = separate(problem, at);
         return glm::evaluate(problem, share.features, share.labels, weights, intercepts);

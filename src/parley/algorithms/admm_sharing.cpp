@@ -67,23 +67,32 @@ AdmmSharing::Task AdmmSharing::ask(const Iterate& iterate, int party) const {
   return task;
 }
 
+double AdmmSharing::ridge(const ColumnShare& share) const {
+  return objective_.l2 * static_cast<double>(share.features.rows()) / settings_.rho;
+}
+
+Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
+  if (share.privacy == nullptr || memory.paid) return {};
+  if (!settings_.public_labels && !share.labels.empty())
+    return fail(bad_input({.field = "labels.public"}, "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+  PARLEY_TRY(memory.paid, PrivateSharing::reserve(share, {settings_, objective_.task, ridge(share), parties_}, gate));
+  return {};
+}
+
 Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& task, const ColumnShare& share, Memory& memory,
                                                                   privacy::Gate& gate) const {
   if (task.target.empty()) return labels(share, gate);
   const auto records = static_cast<std::size_t>(share.features.rows());
   if (task.target.size() != records) return fail(bad_input({.field = "task"}, "must have one value per record"));
-  const double ridge = objective_.l2 * static_cast<double>(records) / settings_.rho;
   if (!memory.factor) {
-    PARLEY_TRY(RidgeFactor factor, RidgeFactor::make(share, ridge));
+    PARLEY_TRY(RidgeFactor factor, RidgeFactor::make(share, ridge(share)));
     memory.factor = std::make_shared<const RidgeFactor>(std::move(factor));
   }
   if (share.privacy == nullptr) {
     memory.weights = memory.factor->solve(share, task.target);
     return gate.unprotected(privacy::Private(Reply{margins_of(share, memory.weights)}));
   }
-  if (!memory.paid) {
-    PARLEY_TRY(memory.paid, PrivateSharing::reserve(share, {settings_, objective_.task, ridge, parties_}, gate));
-  }
+  PARLEY_CHECK(reserve(share, memory, gate));
   memory.weights = memory.factor->solve(share, memory.paid->clipped_target(task.target));
   PARLEY_TRY(const auto values, memory.paid->release(privacy::Private(margins_of(share, memory.weights)), gate));
   return privacy::derive([](const std::vector<double>& noisy) { return Reply{noisy}; }, values);

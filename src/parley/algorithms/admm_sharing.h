@@ -84,6 +84,8 @@ class AdmmSharing {
   // `labels`: those of the coordinator; empty when a party holds them.
   [[nodiscard]] Iterate start(std::vector<double> labels = {}) const;
   [[nodiscard]] Task ask(const Iterate& iterate, int party) const;
+  // Charges the party's releases of the whole run. answer() does it where nobody has.
+  Result<void> reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   Result<privacy::Released<Reply>> answer(const Task& task, const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   [[nodiscard]] bool done(const Iterate& iterate) const { return iterate.round > settings_.rounds || converged(iterate); }
@@ -92,6 +94,7 @@ class AdmmSharing {
  private:
   AdmmSharing(const glm::Objective& objective, const AdmmSettings& settings, int parties)
       : objective_(objective), settings_(settings), parties_(parties) {}
+  [[nodiscard]] double ridge(const ColumnShare& share) const;  // lambda / rho
   Result<privacy::Released<Reply>> labels(const ColumnShare& share, privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const;
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "parley/algorithms/local_steps.h"
+#include "parley/algorithms/private_local_steps.h"
 #include "parley/algorithms/row_share.h"
 #include "parley/linalg/sparse_vector.h"
 #include "parley/linalg/vectors.h"
@@ -79,13 +80,21 @@ class FederatedAveraging {
     return {iterate.round, iterate.step, packed<parts.threshold_average>(iterate.parameters)};
   }
 
+  // Charges the party's draws of the whole run. answer() does it where nobody has.
+  Result<void> reserve(const RowShare& share, Memory& memory, privacy::Gate& gate) const {
+    if (share.privacy == nullptr || memory.paid != nullptr) return {};
+    PARLEY_TRY(memory.paid, PrivateLocalSteps::reserve(objective_, settings_, share, gate));
+    return {};
+  }
+
   Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
     constexpr auto kAfter = parts.threshold_steps ? AfterStep::kThreshold : AfterStep::kNothing;
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     const auto columns = static_cast<std::size_t>(share.features.cols());
     if (work.parameters.size() != parameter_count(objective_, columns) || !(task.step > 0))
       return fail(bad_input({.field = "task"}, "must have one parameter per column and class, and a step above 0"));
-    PARLEY_TRY(const auto parameters, local_steps(objective_, settings_, work, share, memory.paid, gate));
+    PARLEY_CHECK(reserve(share, memory, gate));
+    PARLEY_TRY(const auto parameters, local_steps(objective_, settings_, work, share, memory.paid.get(), gate));
     return privacy::derive([](const std::vector<double>& learnt, const std::int64_t& records) {
       return Reply{records, packed<parts.threshold_steps>(learnt)};
     }, parameters, privacy::Public{static_cast<std::int64_t>(share.labels.size())});

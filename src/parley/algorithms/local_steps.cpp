@@ -101,14 +101,11 @@ double step_size(const glm::Objective& objective, const LocalSettings& settings,
 
 Result<privacy::Released<std::vector<double>>> local_steps(const glm::Objective& objective, const LocalSettings& settings,
                                                            const LocalWork& work, const RowShare& share,
-                                                           std::shared_ptr<PrivateLocalSteps>& paid, privacy::Gate& gate) {
+                                                           PrivateLocalSteps* paid, privacy::Gate& gate) {
   if (share.privacy == nullptr) {
     std::vector<double> parameters = work.parameters;
     plain_steps(objective, settings, work, share, parameters);
     return gate.unprotected(privacy::Private(std::move(parameters)));
-  }
-  if (paid == nullptr) {
-    PARLEY_TRY(paid, PrivateLocalSteps::reserve(objective, settings, share, gate));
   }
   const privacy::Public rule{Step{objective, work.step, work.after, 1 / paid->expected_batch()}};
   auto parameters = privacy::derive([](const std::vector<double>& start) { return start; }, privacy::Public{work.parameters});

@@ -65,9 +65,9 @@ struct LocalWork {
 
 class PrivateLocalSteps;  // private_local_steps.h
 
-// The parameters after K steps. `paid`: what a private run reserved in its first round; made here when it is null.
+// The parameters after K steps. `paid`: what a private run reserved in its first round.
 Result<privacy::Released<std::vector<double>>> local_steps(const glm::Objective& objective, const LocalSettings& settings,
                                                            const LocalWork& work, const RowShare& share,
-                                                           std::shared_ptr<PrivateLocalSteps>& paid, privacy::Gate& gate);
+                                                           PrivateLocalSteps* paid, privacy::Gate& gate);
 
 }  // namespace parley::algorithms

@@ -42,17 +42,14 @@ Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm:
   const privacy::Deviation noise{multiplier * sum.contribution()};
   // The multiplier as the gate will compute it from the same two doubles.
   const privacy::SubsampledGaussian event{noise.sigma / sum.contribution(), rate};
-  PARLEY_TRY(const std::int64_t paid, gate.reserve({.step = {{event, 1}}, .steps = steps}, terms.target.delta));
+  PARLEY_CHECK(gate.reserve({.step = {{event, 1}}, .steps = steps}, terms.target.delta));
   const Problem problem{terms.features->matrix(), share.labels, objective, &terms};
-  return std::shared_ptr<PrivateLocalSteps>(new PrivateLocalSteps(problem, std::move(sampling), std::move(sum), noise, paid));
+  return std::shared_ptr<PrivateLocalSteps>(new PrivateLocalSteps(problem, std::move(sampling), std::move(sum), noise));
 }
 
 Result<privacy::Released<std::vector<double>>> PrivateLocalSteps::sum(std::span<const double> parameters, privacy::Gate& gate) {
-  if (steps_left_ < 1) return fail(Error{Fault::kBudgetEnded, "the site's budget holds no further step"});
   PARLEY_TRY(const privacy::Batch batch, gate.sample(sampling_, problem_.labels.size()));
-  PARLEY_TRY(auto released, gate.gaussian(sum_.sum(batch, derivatives_.at(parameters, batch.records())), noise_));
-  --steps_left_;
-  return released;
+  return gate.gaussian(sum_.sum(batch, derivatives_.at(parameters, batch.records())), noise_);
 }
 
 }  // namespace parley::algorithms

@@ -31,16 +31,14 @@ class PrivateLocalSteps {
   [[nodiscard]] double expected_batch() const { return sampling_.rate() * static_cast<double>(problem_.labels.size()); }
 
  private:
-  PrivateLocalSteps(const Problem& problem, privacy::PoissonSampling sampling, privacy::BatchSum sum, privacy::Deviation noise,
-               std::int64_t steps)
-      : problem_(problem), derivatives_(problem_), sampling_(std::move(sampling)), sum_(std::move(sum)), noise_(noise), steps_left_(steps) {}
+  PrivateLocalSteps(const Problem& problem, privacy::PoissonSampling sampling, privacy::BatchSum sum, privacy::Deviation noise)
+      : problem_(problem), derivatives_(problem_), sampling_(std::move(sampling)), sum_(std::move(sum)), noise_(noise) {}
 
   Problem problem_;
   BatchDerivatives derivatives_;
   privacy::PoissonSampling sampling_;
   privacy::BatchSum sum_;
   privacy::Deviation noise_;
-  std::int64_t steps_left_;
 };
 
 }  // namespace parley::algorithms
