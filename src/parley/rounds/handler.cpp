@@ -18,8 +18,10 @@ struct KeptFile {
   std::string reply;  // the whole frame
   std::string memory;
   bool over = false;
+  std::int64_t job_digest = 0;
+  std::string drawn;  // of a private run
   static void fields(auto& self, auto&& visit) {
-    visit(self.round, self.task_digest, self.reply, self.memory, self.over);
+    visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn);
   }
 };
 
@@ -39,8 +41,17 @@ Bytes Handler::refuse(const wire::Header& about, Refusal why) {
 }
 
 Bytes Handler::not_admitted(const wire::Header& about, const Error& why) {
-  const auto code =
-      why.fault == Fault::kBudgetEnded ? privacy::FaultCode::kBudgetEnded : privacy::FaultCode::kNotAllowed;
+  return stay_out(
+      about,
+      why.fault == Fault::kBudgetEnded ? privacy::FaultCode::kBudgetEnded : privacy::FaultCode::kNotAllowed,
+      why);
+}
+
+Bytes Handler::past_lost(const wire::Header& about, const Error& why) {
+  return stay_out(about, privacy::FaultCode::kPastLost, why);
+}
+
+Bytes Handler::stay_out(const wire::Header& about, privacy::FaultCode code, const Error& why) {
   Bytes frame = wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(code), about.run, 0});
   tell(SiteEvent::What::kNotAdmitted, about, frame.size(), why.message);
   return frame;
@@ -52,23 +63,31 @@ std::string Handler::file_of(const wire::RunId& run) const {
 
 Result<void> Handler::keep() {
   if (folder_.empty()) return {};
-  KeptFile file{kept_.round, kept_.task_digest, kept_.reply ? *kept_.reply : Bytes{}, {}, kept_.over};
+  KeptFile file{kept_.round, kept_.task_digest, kept_.reply ? *kept_.reply : Bytes{}, {}, kept_.over, kept_.job_digest, {}};
   if (admission_.party != nullptr) file.memory = admission_.party->memory();
+  if (admission_.drawn) file.drawn = admission_.drawn();
   return write_atomically(file_of(*run_),
                           wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
 }
 
-// Whether something was kept of the run.
-Result<bool> Handler::bring_back(const wire::RunId& run, Kept& kept, Bytes& memory) const {
-  if (folder_.empty() || !std::filesystem::exists(file_of(run))) return false;
+// What was kept of the run, if anything was.
+Result<std::optional<Handler::BroughtBack>> Handler::bring_back(const wire::RunId& run) const {
+  if (folder_.empty() || !std::filesystem::exists(file_of(run))) return std::nullopt;
   PARLEY_TRY(const std::string content, read_whole(file_of(run)));
   const auto stored = wire::read_frame(content);
   if (!stored || stored->header.kind != Kind::kKept || stored->header.run != run)
     return fail(failed(file_of(run) + ": what was kept of this run is damaged; it cannot be continued"));
   PARLEY_TRY(KeptFile file, wire::decode<KeptFile>(stored->payload, wire::Numbers::kAny));
-  kept = {file.round, file.task_digest, transport::shared(std::move(file.reply)), file.over};
-  memory = std::move(file.memory);
-  return true;
+  return BroughtBack{{file.round, file.task_digest, transport::shared(std::move(file.reply)), file.over, file.job_digest},
+                     std::move(file.memory),
+                     std::move(file.drawn)};
+}
+
+// The admitted party goes on where it was, if what was kept is what left.
+Result<void> Handler::take_up(const Opening& opening, const BroughtBack& back) {
+  if (opening.resumed) PARLEY_CHECK(admission_.party->restore(back.memory));
+  kept_ = back.kept;
+  return admission_.leaving ? admission_.leaving(kept_.round, kept_.reply ? *kept_.reply : Bytes{}) : Result<void>{};
 }
 
 std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes) {
@@ -100,30 +119,34 @@ Bytes Handler::open(const wire::Frame& frame) {
   if (run_ == header.run && admission_.party != nullptr)
     return ready();  // the connection was lost, not the run
 
-  Kept kept;
-  Bytes memory;
-  const auto resumed = bring_back(header.run, kept, memory);
-  if (!resumed) return not_admitted(header, resumed.error());
-  if (kept.over) {
+  const auto job_digest = static_cast<std::int64_t>(frame.checksum);
+  auto found = bring_back(header.run);
+  if (!found) return past_lost(header, found.error());
+  const bool resumed = found->has_value();
+  const BroughtBack back = resumed ? std::move(**found) : BroughtBack{.kept = {.job_digest = job_digest}};
+  if (back.kept.job_digest != job_digest)
+    return not_admitted(header, failed("another job under the name of a run that was admitted here"));
+  if (back.kept.over) {
     run_ = header.run;
     admission_ = {};
-    kept_ = std::move(kept);
+    kept_ = back.kept;
     return not_admitted(header, failed("the run is over"));
   }
-  auto admission = admit_({header.run, std::string(frame.payload), *resumed});
+  const Opening opening{header.run, std::string(frame.payload), resumed, back.drawn};
+  auto admission = admit_(opening);
   if (!admission) return not_admitted(header, admission.error());
-  if (*resumed)
-    if (const auto restored = admission->party->restore(memory); !restored)
-      return not_admitted(header, restored.error());
   run_ = header.run;
   admission_ = std::move(*admission);
-  kept_ = std::move(kept);
+  if (const auto done = take_up(opening, back); !done) {
+    admission_ = {};
+    return past_lost(header, done.error());
+  }
   // Kept before anything can be charged: a run with charges and nothing kept is one whose past was lost.
   if (const auto done = keep(); !done) {
     admission_ = {};
     return not_admitted(header, done.error());
   }
-  tell(SiteEvent::What::kOpened, header, 0, *resumed ? "resumed" : "");
+  tell(SiteEvent::What::kOpened, header, 0, resumed ? "resumed" : "");
   return ready();
 }
 
@@ -145,8 +168,12 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     tell(SiteEvent::What::kFaulted, header, answer->size(), admission_.party->last_error());
     return answer;
   }
-  kept_ = {header.round, digest, answer, false};
-  if (const auto done = keep(); !done) {
+  kept_ = {header.round, digest, answer, false, kept_.job_digest};
+  const auto safe = [&]() -> Result<void> {
+    PARLEY_CHECK(keep());
+    return admission_.leaving ? admission_.leaving(header.round, *answer) : Result<void>{};
+  };
+  if (const auto done = safe(); !done) {
     admission_ = {};  // what could not be kept does not leave, and nothing after it
     tell(SiteEvent::What::kFaulted, header, 0, done.error().message);
     return transport::shared(refuse(header, Refusal::kWrongRun));
@@ -160,7 +187,7 @@ Bytes Handler::close(const wire::Frame& frame) {
   if (run_ != header.run) return refuse(header, Refusal::kWrongRun);
   if (!kept_.over) {
     if (admission_.party != nullptr && admission_.at_close) admission_.at_close(*admission_.party);
-    kept_ = {kept_.round, 0, nullptr, true};
+    kept_ = {kept_.round, 0, nullptr, true, kept_.job_digest};
     admission_ = {};
     const auto done = keep();
     tell(SiteEvent::What::kClosed, header, 0, done ? "" : done.error().message);

@@ -6,10 +6,10 @@
 //          of an earlier round: refused
 //   close  the run is over, and stays over; said back, so that the coordinator need not wonder
 //
-// Kept are the round, the reply and the party's memory, in one file that is replaced whole. Hence, whenever
-// the process is killed: an answer that was not kept has never left, so computing it again reveals nothing
-// twice; an answer that was kept is sent again bit for bit. Fresh noise for an old round would be an unpaid
-// release.
+// Kept are the round, the reply, the party's memory and what a private run has drawn of its plan, in one file that
+// is replaced whole. Hence, whenever the process is killed: an answer that was not kept has never left, so
+// computing it again reveals nothing twice; an answer that was kept is sent again bit for bit. Fresh noise for an
+// old round would be an unpaid release. The argument in full: privacy/ledger/resuming.md.
 //
 // A bad frame is refused with a code. An answer that fails is a fault code; its text stays in the site's own
 // record.
@@ -29,12 +29,18 @@ struct Opening {
   wire::RunId run{};
   std::string job;       // its text, the same for every party
   bool resumed = false;  // this run was admitted here before and is not over
+  std::string drawn;     // then: what Admission::drawn said when its last answer was kept
 };
 
 struct Admission {
   std::unique_ptr<Responder> party;
   wire::Bytes introduction;  // what the coordinator may know before the first round: public facts only
   std::function<void(const Responder&)> at_close;  // the run is over: keep what stays here
+  // Of a private run. How far it has used what it paid for: kept with every answer.
+  std::function<wire::Bytes()> drawn;
+  // An answer was kept and is about to leave; asked again when the run is taken up, with the answer kept last (round 0:
+  // none). An error keeps it here.
+  std::function<Result<void>(std::int64_t round, std::string_view answer)> leaving;
 };
 
 // The site's own decision. An error is its own record; the coordinator learns a code.
@@ -66,13 +72,22 @@ class Handler {
     std::int64_t task_digest = 0;
     transport::SharedFrame reply;
     bool over = false;
+    std::int64_t job_digest = 0;
+  };
+  struct BroughtBack {
+    Kept kept;
+    wire::Bytes memory;
+    wire::Bytes drawn;
   };
   wire::Bytes open(const wire::Frame& frame);
-  Result<bool> bring_back(const wire::RunId& run, Kept& kept, wire::Bytes& memory) const;
+  [[nodiscard]] Result<std::optional<BroughtBack>> bring_back(const wire::RunId& run) const;
+  Result<void> take_up(const Opening& opening, const BroughtBack& back);
   transport::SharedFrame task(const wire::Frame& frame);
   wire::Bytes close(const wire::Frame& frame);
   wire::Bytes refuse(const wire::Header& about, wire::Refusal why);
   wire::Bytes not_admitted(const wire::Header& about, const Error& why);
+  wire::Bytes past_lost(const wire::Header& about, const Error& why);
+  wire::Bytes stay_out(const wire::Header& about, privacy::FaultCode code, const Error& why);
   [[nodiscard]] std::string file_of(const wire::RunId& run) const;
   Result<void> keep();
   void tell(SiteEvent::What what, const wire::Header& about, std::size_t bytes, std::string text = {});
