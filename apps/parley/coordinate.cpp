@@ -11,6 +11,7 @@
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
 #include "parley/catalog/coordinate.h"
+#include "parley/catalog/privacy_across.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/site.h"
 #include "parley/core/files.h"
@@ -50,6 +51,12 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
   outcome.train_seconds = run.wait_seconds;  // the coordinator's own arithmetic is the least of it
   for (const catalog::Introduction& party : run.parties) outcome.train.rows += static_cast<std::size_t>(party.rows);
   PARLEY_TRY(outcome.parts, job.federation->model(job, {run.parties, run.learnt.parameters, {}}));
+  if (job.privacy) {
+    PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
+    outcome.notes = outcome.privacy->notes;
+    outcome.trained.provenance.privacy = outcome.privacy->statement;
+    for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+  }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front().trained;
   outcome.notes.push_back(outcome.parts.empty() ? "each party keeps its part of the model"
                                                 : "the coordinator sees no rows: metrics are left to parley evaluate");
@@ -62,8 +69,6 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
   if (job.federation == nullptr)
     return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
-  if (job.privacy)
-    return fail(bad_input({options.job, 0, "privacy"}, "private runs are not carried between machines in this version; parley train runs them"));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
 

@@ -10,6 +10,7 @@
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
 #include "parley/catalog/site.h"
+#include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
 #include "parley/transport/grpc/client.h"
@@ -74,12 +75,15 @@ Result<int> join(const JoinOptions& options) {
   std::filesystem::create_directories(site.state, error);
   if (error) return fail(bad_input({site.file, 0, "site.state"}, "the folder cannot be made: " + error.message(), site.state));
 
+  // Two daemons on one state would each answer a round: two releases for one charge.
+  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string()));
+
   StopSignals signals;
   Account account(site.state, options.quiet);
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
     PARLEY_TRY(const catalog::JobText text, wire::decode<catalog::JobText>(opening.job));
     account.job(opening.run, "asked to take part in " + printable(text.file));
-    return catalog::admit(site, opening);
+    return catalog::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
   };
   rounds::Handler handler(admit, site.state, [&](const rounds::SiteEvent& event) { account.note(event); });
   transport::GrpcClient client({.address = site.coordinator,

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 #include "parley/catalog/coordinate.h"
+#include "parley/catalog/privacy_across.h"
+#include "parley/catalog/private_site.h"
 #include "parley/catalog/stopwatch.h"
 #include "parley/rounds/local_parties.h"
 #include "parley/transport/mpi/mpi_channel.h"
@@ -17,8 +20,15 @@ namespace {
 
 Result<rounds::Admission> own_party(const catalog::Job& job, int rank) {
   const int own[] = {rank};
-  PARLEY_TRY(const std::vector<catalog::PartyTable> tables, job.federation->read(job, own));
-  return catalog::admit(job, tables.front(), rounds::without_privacy(privacy::Unprotected{}));
+  PARLEY_TRY(std::vector<catalog::PartyTable> tables, job.federation->read(job, own));
+  catalog::PartyTable& table = tables.front();
+  if (job.privacy) {
+    // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
+    catalog::Job at_rank = job;
+    at_rank.privacy->ledger = (std::filesystem::path(job.privacy->ledger) / table.party).string();
+    PARLEY_CHECK(catalog::open_site(at_rank, catalog::objective_of(job, table.train.labels.classes), table, {}));
+  }
+  return catalog::admit(job, table);
 }
 
 Result<catalog::Coordinated> coordinate(const catalog::Job& job, const transport::MpiWorld& world, const transport::Respond& respond) {
@@ -35,7 +45,6 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const transport
 
 Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job) {
   if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
-  if (job.privacy) return fail(bad_input({job.file, 0, "privacy"}, "private runs are not carried over MPI in this version; leave --transport away"));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {
@@ -68,6 +77,11 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job) {
   // The ranks are machines of one site: their parts may meet in one folder.
   const std::vector<wire::Bytes> memories = world.gather(party->memory());
   PARLEY_TRY(outcome.parts, job.federation->model(job, {run->parties, run->learnt.parameters, memories}));
+  if (job.privacy) {
+    PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
+    outcome.notes = outcome.privacy->notes;
+    for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+  }
   outcome.trained = outcome.parts.front().trained;
   outcome.communication = run->communication;
   outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();

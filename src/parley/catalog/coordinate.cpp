@@ -1,5 +1,7 @@
 #include "parley/catalog/coordinate.h"
 
+#include "parley/catalog/private_site.h"
+
 namespace parley::catalog {
 
 Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after) {
@@ -21,9 +23,29 @@ Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const
   return run;
 }
 
-Result<rounds::Admission> admit(const Job& job, const PartyTable& table, rounds::GateOfRound gate) {
-  PARLEY_TRY(std::unique_ptr<rounds::Responder> party, job.federation->responder(job, table, std::move(gate)));
-  return rounds::Admission{std::move(party), wire::encode(introduce(table))};
+namespace {
+
+rounds::GateOfRound gate_of(const PartyTable& table) {
+  if (!table.site) return rounds::without_privacy(privacy::Unprotected{});
+  return [site = table.site](std::int64_t round) -> Result<privacy::Gate*> {
+    PARLEY_CHECK(site->gate().begin_round(round));
+    return &site->gate();
+  };
+}
+
+}  // namespace
+
+Result<rounds::Admission> admit(const Job& job, const PartyTable& table) {
+  PARLEY_TRY(std::unique_ptr<rounds::Responder> party, job.federation->responder(job, table, gate_of(table)));
+  rounds::Admission admission;
+  admission.party = std::move(party);
+  if (const auto& site = table.site) {
+    PARLEY_CHECK(site->expect([&](privacy::Gate& gate) { return job.federation->reserve(job, table, gate); }));
+    admission.drawn = [site] { return wire::encode(site->gate().progress()); };
+    admission.leaving = [site](std::int64_t round, std::string_view answer) { return site->leaving(round, answer); };
+  }
+  admission.introduction = wire::encode(introduce(table));
+  return admission;
 }
 
 }  // namespace parley::catalog

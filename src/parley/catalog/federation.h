@@ -39,6 +39,8 @@ class Federation {
 
   [[nodiscard]] virtual Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
                                                                              rounds::GateOfRound gate) const = 0;
+  // A private party's reservation of everything that it will draw, from this gate.
+  [[nodiscard]] virtual Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const = 0;
   // Whether parties that introduced themselves so can learn together.
   [[nodiscard]] virtual Result<void> check(const Job& job, std::span<const Introduction> parties) const = 0;
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.

@@ -29,9 +29,13 @@ class AveragingFederation final : public HorizontalFederation {
   Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
                                                        rounds::GateOfRound gate) const override {
     PARLEY_TRY(A algorithm, make(job, table.train.labels.classes));
-    return std::make_unique<rounds::Party<A>>(
-        std::move(algorithm), algorithms::RowShare{table.number, table.features, table.train.labels.values, table.site ? &table.site->terms() : nullptr},
-        std::move(gate));
+    return std::make_unique<rounds::Party<A>>(std::move(algorithm), share_of(table), std::move(gate));
+  }
+
+  Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override {
+    PARLEY_TRY(const A algorithm, make(job, table.train.labels.classes));
+    typename A::Memory memory;
+    return algorithm.reserve(share_of(table), memory, gate);
   }
 
   Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
@@ -47,6 +51,9 @@ class AveragingFederation final : public HorizontalFederation {
   }
 
  private:
+  static algorithms::RowShare share_of(const PartyTable& table) {
+    return {table.number, table.features, table.train.labels.values, table.site ? &table.site->terms() : nullptr};
+  }
   Result<A> make(const Job& job, const std::vector<std::string>& classes) const {
     algorithms::LocalSettings settings = settings_;
     settings.seed = seed_of(job);

@@ -34,7 +34,8 @@ Introduction introduce(const PartyTable& table) {
   Introduction said;
   said.party = table.party;
   said.rows = static_cast<std::int64_t>(train.rows());
-  said.alignment = digest(train.ids);
+  // Who the records are about is said only where the parties must have the same.
+  if (table.aligned) said.alignment = digest(train.ids);
   if (table.site)
     said.row_norm = table.site->facts().row_bound;  // public
   else
@@ -51,6 +52,13 @@ Introduction introduce(const PartyTable& table) {
   said.labels = !train.labels.values.empty();
   said.classes = train.labels.classes;
   said.schema = data::to_toml(train.schema);
+  if (table.site) {
+    const Expected& expected = table.site->expected();
+    said.plan = privacy::to_json(expected.plan);
+    said.epsilon = expected.epsilon;
+    said.delta = expected.delta;
+    said.derivative_bound = table.site->terms().derivative_bound;
+  }
   return said;
 }
 

@@ -142,14 +142,19 @@ Result<PartyTable> read_alike(const Job& job, int number, data::Dataset train, c
   return table;
 }
 
-Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table) {
+// A site knows of itself alone; in a simulation from a seed the parties' noise must differ all the same.
+std::optional<std::int64_t> noise_seed(const Job& job, int party) {
+  if (!job.seed) return std::nullopt;
+  return *job.seed + 1000003LL * party;
+}
+
+Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table, const PaidRun& run) {
   if (job.privacy->calibration != algorithms::Calibration::kProved)
     return fail(bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
-  // A site knows of itself alone; in a simulation from a seed the parties' noise must differ all the same.
   Job own = job;
   own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
-  if (job.seed) own.seed = *job.seed + 1000003LL * table.number;
-  PARLEY_TRY(table.site, PrivateSite::open(own, table.train, table.features, objective));
+  own.seed = noise_seed(job, table.number);
+  PARLEY_TRY(table.site, PrivateSite::open(own, table.train, table.features, objective, PrivateSite::Purpose::kTraining, run));
   table.features = table.site->features();
   return {};
 }

@@ -19,6 +19,7 @@
 namespace parley::catalog {
 
 class PrivateSite;  // private_site.h
+struct PaidRun;
 
 struct PartyTable {
   std::string party;
@@ -27,6 +28,7 @@ struct PartyTable {
   std::optional<data::Dataset> test;
   glm::Model scaling;       // scales, centers and unit_rows alone
   linalg::Matrix features;  // of `train`, scaled
+  bool aligned = false;     // its records are those of the other parties, in the same order
   std::shared_ptr<PrivateSite> site;  // of a private run; its features are then on its grid
 };
 
@@ -51,6 +53,8 @@ Result<PartyTable> read_alike(const Job& job, int party, data::Dataset train, co
                               const AgreedClasses& classes);
 
 // Opens the party's ledger and gate for a private run; `table.features` become those of the site.
-Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table);
+Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table, const PaidRun& run);
+// What the noise of a party comes from in a simulation.
+std::optional<std::int64_t> noise_seed(const Job& job, int party);
 
 }  // namespace parley::catalog

@@ -74,6 +74,8 @@ Result<PublicFacts> public_facts(const Job& job, const data::Dataset& train, con
 
 std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
+}  // namespace
+
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
   std::string text = fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
                                  privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3), privacy::name(report.unit),
@@ -87,7 +89,14 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
                      "system the model would have ", seed.value_or(0)) + text;
 }
 
-}  // namespace
+void judge_noise(PrivacyReport& report, double epsilon, std::size_t records) {
+  for (const privacy::Event& event : report.plan.events)
+    report.noise_to_signal = std::max(report.noise_to_signal, noise_to_signal(event.mechanism, records, report.neighbours));
+  if (report.noise_to_signal > kLoud)
+    report.notes.push_back(fmt::format("epsilon {} is small for {} records: the noise of a release is {:.2g} times the largest signal that any data "
+                                       "could have; expect a model that says little", epsilon, with_commas(static_cast<long long>(records)),
+                                       report.noise_to_signal));
+}
 
 double default_derivative_bound(glm::Task task, double label_bound) {
   switch (task) {
@@ -115,7 +124,7 @@ double noise_to_signal(const privacy::Mechanism& mechanism, std::size_t records,
 PrivateSite::~PrivateSite() = default;
 
 Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const data::Dataset& train, const linalg::Matrix& features,
-                                                       const glm::Objective& objective, Purpose purpose) {
+                                                       const glm::Objective& objective, Purpose purpose, const PaidRun& run) {
   PARLEY_TRY(PublicFacts facts, public_facts(job, train, features));
   PARLEY_TRY(privacy::GridFeatures grid, privacy::GridFeatures::make(features, facts.column_bounds));
   std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
@@ -131,7 +140,8 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   site->seed_ = job.seed;
   site->purse_ = {job.parties.front().name, section.unit, section.neighbours};
   PARLEY_TRY(auto secure, privacy::SecureGenerator::from_system());
-  const std::string run = job.name + "-" + hexadecimal(secure->next_u64());
+  site->run_ = run.name.empty() ? job.name + "-" + hexadecimal(secure->next_u64()) : run.name;
+  site->resumed_ = run.kept.has_value();
   if (job.seed)
     site->bits_ = std::make_unique<privacy::SeededGenerator>(static_cast<std::uint64_t>(*job.seed));
   else
@@ -139,8 +149,9 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   if (purpose == Purpose::kRehearsal) {
     site->gate_ = std::make_unique<Gate>(Gate::rehearsal(site->purse_));
   } else {
-    PARLEY_CHECK(site->open_ledger(section, site->purse_.data_set, {epsilon, delta, privacy::Composition::kPlans}));
-    PARLEY_TRY(Gate gate, Gate::open(*site->ledger_, site->purse_, run, *site->bits_));
+    PARLEY_CHECK(site->open_ledger(run, {epsilon, delta, privacy::Composition::kPlans}));
+    PARLEY_TRY(Gate gate, run.kept ? Gate::resume(*site->ledger_, site->purse_, site->run_, *site->bits_, *run.kept)
+                                   : Gate::open(*site->ledger_, site->purse_, site->run_, *site->bits_));
     site->gate_ = std::make_unique<Gate>(std::move(gate));
     if (section.calibration == algorithms::Calibration::kPaper) site->gate_->cover_cost();
   }
@@ -157,14 +168,48 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   return site;
 }
 
-Result<void> PrivateSite::open_ledger(const PrivacySection& section, const std::string& data_set, const Budget& wanted) {
-  PARLEY_TRY(ledger_, privacy::Ledger::open(section.ledger));
+Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) {
+  PARLEY_TRY(ledger_, privacy::Ledger::open(section_.ledger));
   PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
+  if (run.cap == PaidRun::Cap::kOfSite) {
+    if (!run.budget || run.budget == spent.budget) return {};
+    return ledger_->set_budget(purse_, *run.budget);
+  }
   // A reproduction of a paper finds out what it costs when it plans (Gate::cover_cost).
-  if (spent.budget || section.calibration == algorithms::Calibration::kPaper) return {};
+  if (spent.budget || section_.calibration == algorithms::Calibration::kPaper) return {};
   notes_.push_back(fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
-                               "parley ledger budget sets another", printable(data_set), section.ledger, wanted.epsilon.value(), wanted.delta.value()));
+                               "parley ledger budget sets another", printable(purse_.data_set), section_.ledger, wanted.epsilon.value(), wanted.delta.value()));
   return ledger_->set_budget(purse_, wanted);
+}
+
+Result<void> PrivateSite::expect(const std::function<Result<void>(Gate&)>& reserve) {
+  Gate rehearsal = Gate::rehearsal(purse_);
+  const auto ended = reserve(rehearsal);
+  if (rehearsal.requests().empty()) return ended ? fail(failed("the run would release nothing: there is nothing to charge")) : ended;
+  privacy::PlanRequest request = rehearsal.requests().front();
+  request.run = run_;
+  // What was charged before the site was started again stands.
+  PARLEY_TRY(const std::optional<privacy::PaidPlan> paid, ledger_->paid_plan(purse_, run_, request.key));
+  if (!paid && gate_->progress().plans > 0)
+    return fail(failed(fmt::format("run '{}' drew from a plan that this ledger does not hold; it cannot go on", printable(run_))));
+  privacy::PlanReceipt receipt;
+  if (paid) {
+    receipt = paid->receipt;
+  } else {
+    PARLEY_TRY(receipt, ledger_->quote(purse_, request));
+  }
+  expected_ = {request.plan(purse_.neighbours, receipt.steps), receipt.epsilon, receipt.delta};
+  gate_->promise(receipt.steps);
+  return {};
+}
+
+Result<void> PrivateSite::leaving(std::int64_t round, std::string_view answer) {
+  if (!resumed_ && round == 0) {
+    PARLEY_TRY(const bool known, ledger_->knows(purse_, run_));
+    if (known) return fail(failed(fmt::format("run '{}' was charged here before, and what was kept of it is gone; it cannot go on without releasing anew",
+                                              printable(run_))));
+  }
+  return ledger_->mark_answer(purse_, run_, round, answer);
 }
 
 Result<PrivacyReport> PrivateSite::report() {
@@ -189,12 +234,7 @@ Result<PrivacyReport> PrivateSite::report() {
     PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, terms_->target.delta));
     report.accountant = privacy::name(account.chosen);
   }
-  for (const privacy::Event& event : report.plan.events)
-    report.noise_to_signal = std::max(report.noise_to_signal, noise_to_signal(event.mechanism, facts_.records, section_.neighbours));
-  if (report.noise_to_signal > kLoud)
-    report.notes.push_back(fmt::format("epsilon {} is small for {} records: the noise of a release is {:.2g} times the largest signal that any data "
-                                       "could have; expect a model that says little", section_.epsilon,
-                                       with_commas(static_cast<long long>(facts_.records)), report.noise_to_signal));
+  judge_noise(report, section_.epsilon, facts_.records);
   if (ledger_) {
     PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
     if (spent.budget) report.budget = *spent.budget;

@@ -6,9 +6,11 @@
 // the data) and a free intercept are refused.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parley/algorithms/private_terms.h"
@@ -50,14 +52,39 @@ struct PublicFacts {
   double label_bound = 1;
 };
 
+// Which run the site pays for, and who limits what it may cost. By default a run of its own, within a budget that the job
+// sets where the ledger has none.
+struct PaidRun {
+  std::string name;                       // empty: one that nobody has used
+  std::optional<privacy::Progress> kept;  // of a run that was here before
+  enum class Cap { kOfJob, kOfSite };
+  Cap cap = Cap::kOfJob;
+  std::optional<privacy::Budget> budget;  // the site's, over all runs; absent: what its ledger holds
+};
+
+// What a run will charge a site, as the site says it before the first round.
+struct Expected {
+  privacy::Plan plan;
+  double epsilon = 0;
+  double delta = 0;
+};
+
 class PrivateSite {
  public:
   // `features` as the trainer would see them without privacy. With `rehearsal` nothing is opened or charged, and the
   // trainer stops at its reservation: what `parley plan` shows.
   enum class Purpose { kTraining, kRehearsal };
   static Result<std::unique_ptr<PrivateSite>> open(const Job& job, const data::Dataset& train, const linalg::Matrix& features,
-                                                   const glm::Objective& objective, Purpose purpose = Purpose::kTraining);
+                                                   const glm::Objective& objective, Purpose purpose = Purpose::kTraining,
+                                                   const PaidRun& run = {});
   ~PrivateSite();
+
+  // Works out what the run will charge, by having it reserve from a gate that refuses, and holds it to that. Charges nothing;
+  // Fault::kBudgetEnded when the budget does not hold a single step.
+  Result<void> expect(const std::function<Result<void>(privacy::Gate&)>& reserve);
+  [[nodiscard]] const Expected& expected() const { return expected_; }
+  // An answer of the run leaves (privacy::Ledger::mark_answer).
+  Result<void> leaving(std::int64_t round, std::string_view answer);
 
   [[nodiscard]] const algorithms::PrivateTerms& terms() const { return *terms_; }
   [[nodiscard]] const linalg::Matrix& features() const { return features_.matrix(); }
@@ -69,12 +96,15 @@ class PrivateSite {
 
  private:
   PrivateSite(PublicFacts facts, privacy::GridFeatures features) : facts_(std::move(facts)), features_(std::move(features)) {}
-  Result<void> open_ledger(const PrivacySection& section, const std::string& data_set, const privacy::Budget& wanted);
+  Result<void> open_ledger(const PaidRun& run, const privacy::Budget& wanted);
 
   PublicFacts facts_;
   privacy::GridFeatures features_;
   PrivacySection section_;
   privacy::Purse purse_;
+  std::string run_;
+  bool resumed_ = false;
+  Expected expected_;
   std::optional<std::int64_t> seed_;
   std::unique_ptr<privacy::Bits> bits_;
   std::optional<privacy::Ledger> ledger_;
@@ -82,6 +112,11 @@ class PrivateSite {
   std::optional<algorithms::PrivateTerms> terms_;
   std::vector<std::string> notes_;
 };
+
+// The claim in words; `seed`: what the noise came from, if from one.
+std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed);
+// The loudest of the plan, and a warning where it leaves little to learn.
+void judge_noise(PrivacyReport& report, double epsilon, std::size_t records);
 
 // R when the job gives none: what the derivative is at most, or at a model of zeros where it has no bound.
 double default_derivative_bound(glm::Task task, double label_bound);

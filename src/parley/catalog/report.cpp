@@ -82,12 +82,12 @@ Json to_json(const PrivacyReport& privacy) {
           {"derivative_bound", privacy.derivative_bound},
           {"noise_to_signal", privacy.noise_to_signal},
           {"events", std::move(events)},
-          {"ledger",
-           {{"folder", privacy.ledger},
-            {"budget_epsilon", privacy.budget.epsilon.value()},
-            {"budget_delta", privacy.budget.delta.value()},
-            {"spent_epsilon", finite(privacy.spent_epsilon)},
-            {"spent_delta", privacy.spent_delta}}},
+          {"ledger", privacy.ledger.empty() ? Json(nullptr)  // each party's own
+                                            : Json{{"folder", privacy.ledger},
+                                                   {"budget_epsilon", privacy.budget.epsilon.value()},
+                                                   {"budget_delta", privacy.budget.delta.value()},
+                                                   {"spent_epsilon", finite(privacy.spent_epsilon)},
+                                                   {"spent_delta", privacy.spent_delta}}},
           {"statement", privacy.statement}};
 }
 
@@ -197,7 +197,8 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
   }
   table += fmt::format("\n  {:.2f} s reading, {:.2f} s training; model in {}\n", outcome.read_seconds, outcome.train_seconds, context.model_path);
   table += "  " + outcome.trained.provenance.privacy + "\n";
-  if (outcome.privacy)
+  if (outcome.privacy && outcome.privacy->ledger.empty()) table += "  each party keeps its own ledger and budget\n";
+  if (outcome.privacy && !outcome.privacy->ledger.empty())
     table += fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
                          privacy::rounded_up(outcome.privacy->spent_epsilon, 4), outcome.privacy->budget.epsilon.value(),
                          privacy::rounded_up(outcome.privacy->spent_delta, 3), outcome.privacy->budget.delta.value(), outcome.privacy->ledger);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "parley/catalog/coordinate.h"
+#include "parley/catalog/privacy_across.h"
 #include "parley/catalog/private_site.h"
 #include "parley/catalog/stopwatch.h"
 #include "parley/rounds/local_parties.h"
@@ -33,34 +34,6 @@ Result<void> measure(const Federation& federation, std::span<const PartyTable> t
   return {};
 }
 
-rounds::GateOfRound gate_of(const PartyTable& table) {
-  if (!table.site) return rounds::without_privacy(privacy::Unprotected{});
-  return [site = table.site](std::int64_t) -> Result<privacy::Gate*> { return site->terms().gate; };
-}
-
-// What the run costs a record in all: of the party that holds it, or of all parties that hold a part of it.
-Result<PrivacyReport> privacy_across(const Federation& federation, std::span<const PartyTable> tables) {
-  std::vector<PrivacyReport> parties;
-  std::vector<privacy::Plan> plans;
-  for (const PartyTable& table : tables) {
-    PARLEY_TRY(PrivacyReport report, table.site->report());
-    plans.push_back(report.plan);
-    parties.push_back(std::move(report));
-  }
-  const auto most = std::max_element(parties.begin(), parties.end(), [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
-  PrivacyReport all = *most;
-  all.releases = 0;
-  for (const PrivacyReport& party : parties) all.releases += party.releases;
-  PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), tables.front().site->terms().target.delta));
-  all.delta = tables.front().site->terms().target.delta.value();
-  const bool parts = federation.holding() == privacy::Holding::kSameRecords;
-  all.statement = fmt::format("{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}", parties.size(),
-                              parts ? "each with a part of every record, whose costs add up" : "each with records of its own", all.epsilon, all.delta,
-                              parts ? "Labels are declared public. The parts of the model stay with their parties and are not covered." : "",
-                              most->statement);
-  return all;
-}
-
 }  // namespace
 
 Result<Outcome> run_federation(const Job& job, const Watch& watch) {
@@ -76,8 +49,8 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
   std::vector<Introduction> introductions;
   rounds::Terms terms{.job = job.name};
   for (PartyTable& table : tables) {
-    if (job.privacy) PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table));
-    PARLEY_TRY(admitted.emplace_back(), admit(job, table, gate_of(table)));
+    if (job.privacy) PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table, {}));
+    PARLEY_TRY(admitted.emplace_back(), admit(job, table));
     parties.push_back(std::move(admitted.back().party));
     admitted.back().party = std::make_unique<rounds::BorrowedParty>(*parties.back());
     introductions.push_back(introduce(table));
@@ -115,7 +88,12 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
 
   PARLEY_TRY(outcome.parts, federation.model(job, held(learnt.parameters)));
   if (job.privacy) {
-    PARLEY_TRY(outcome.privacy, privacy_across(federation, tables));
+    std::vector<PrivacyReport> reports;
+    for (const PartyTable& table : tables) {
+      PARLEY_TRY(PrivacyReport report, table.site->report());
+      reports.push_back(std::move(report));
+    }
+    PARLEY_TRY(outcome.privacy, privacy_across(federation, reports, tables.front().site->terms().target.delta));
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
     for (ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
   }

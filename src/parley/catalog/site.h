@@ -6,6 +6,7 @@
 //   coordinator = "host:7000"
 //   tls = "keys"                       # ca.pem, clinic.pem, clinic.key
 //   state = "state"                    # what must survive a restart, the account of jobs, parts of models that stay here
+//   ledger = "ledger"                  # what was spent of the data's budget; absent: in the state folder
 //   [data]
 //   path = "clinic.csv"
 //   schema = "clinic.schema.toml"
@@ -13,14 +14,23 @@
 //   algorithms = ["fed-iter-ht"]       # absent: any
 //   never = ["postcode"]               # columns that no job may use
 //   minimum_records = 100
-//   without_privacy = false            # whether jobs without a [privacy] section are answered
+//   without_privacy = false            # whether jobs are answered that protect nobody: those without a [privacy] section,
+//                                      # and those whose noise comes from a seed that others know
+//   epsilon = 2.0                      # of the data set, over all runs there will ever be; both or neither:
+//   delta = 1e-5                       # without them the budget is what `parley ledger budget` set
+//   neighbours = "replace-one"         # the relation that the budget is about; other jobs are refused, so that none can
+//                                      # open a second purse
+//   public_labels = false              # whether a job's word that labels are public is taken
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "parley/catalog/job.h"
 #include "parley/core/result.h"
+#include "parley/privacy/ledger/ledger.h"
 #include "parley/rounds/handler.h"
 
 namespace parley::catalog {
@@ -30,6 +40,9 @@ struct Limits {
   std::vector<std::string> never;
   std::int64_t minimum_records = 1;
   bool without_privacy = false;
+  std::optional<privacy::Budget> budget;
+  privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
+  bool public_labels = false;
 };
 
 struct Site {
@@ -38,6 +51,7 @@ struct Site {
   std::string coordinator;
   std::string tls;
   std::string state;
+  std::string ledger;
   std::string data;
   std::string schema;  // empty: none
   Limits limits;
@@ -55,8 +69,11 @@ struct JobText {
 Result<JobText> read_job_text(const std::string& path, const std::vector<std::string>& overrides);
 Result<Job> parse(const JobText& text, Paths paths);
 
+// For the site's account: what is worth a line.
+using Tell = std::function<void(const std::string&)>;
+
 // The site's decision about a job: its table is read and checked against its limits. Everything that could speak about the
-// data stays in the error, which stays at the site.
-Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening);
+// data stays in the error, which stays at the site. Nothing is charged yet.
+Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening, const Tell& tell);
 
 }  // namespace parley::catalog

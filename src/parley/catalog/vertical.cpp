@@ -48,6 +48,7 @@ Result<std::vector<PartyTable>> VerticalFederation::read(const Job& job, std::sp
     const data::ColumnNames columns = table.columns;
     if (columns.empty()) return fail(bad_input({job.parties[static_cast<std::size_t>(party)].data, 0, ""}, "holds no feature column"));
     PARLEY_TRY(tables.emplace_back(), read_alike(job, party, std::move(table), columns, classes));
+    tables.back().aligned = true;
   }
   return tables;
 }
@@ -120,6 +121,12 @@ Result<std::unique_ptr<rounds::Responder>> AdmmFederation::responder(const Job& 
                                                                      rounds::GateOfRound gate) const {
   PARLEY_TRY(auto algorithm, make(job));
   return std::make_unique<rounds::Party<algorithms::AdmmSharing>>(std::move(algorithm), share_of(job, table), std::move(gate));
+}
+
+Result<void> AdmmFederation::reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const {
+  PARLEY_TRY(const auto algorithm, make(job));
+  algorithms::AdmmSharing::Memory memory;
+  return algorithm.reserve(share_of(job, table), memory, gate);
 }
 
 Result<algorithms::AdmmSharing> AdmmFederation::make(const Job& job) const {

@@ -26,6 +26,7 @@ class AdmmFederation final : public VerticalFederation {
 
   Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
                                                        rounds::GateOfRound gate) const override;
+  Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override;
   Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
                             const AfterRound& after) const override;
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,19 @@ Error cannot(const char* action, const std::string& path) {
 }
 
 }  // namespace
+
+Result<FileLock> FileLock::take(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return fail(cannot("locked", path));
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return FileLock(file);
+  const Error error = errno == EWOULDBLOCK ? Error{Fault::kFailed, path + ": another process holds it"} : cannot("locked", path);
+  ::close(file);
+  return fail(error);
+}
+
+FileLock::~FileLock() {
+  if (file_ >= 0) ::close(file_);
+}
 
 Result<void> write_atomically(const std::string& path, std::string_view content) {
   std::string temporary = path + ".XXXXXX";

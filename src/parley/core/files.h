@@ -14,4 +14,18 @@ Result<void> write_atomically(const std::string& path, std::string_view content)
 // The whole file; refuses folders and files above `limit` bytes.
 Result<std::string> read_whole(const std::string& path, std::size_t limit = std::size_t{1} << 32);
 
+// Held by one process at a time, from when it is made to the end of the object or of the process, however that ends.
+class FileLock {
+ public:
+  // Makes the file where it is not there; an error when another process holds it.
+  static Result<FileLock> take(const std::string& path);
+  FileLock(FileLock&& other) noexcept : file_(other.file_) { other.file_ = -1; }
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int file) : file_(file) {}
+  int file_;
+};
+
 }  // namespace parley

@@ -1,0 +1,71 @@
+#include "parley/catalog/privacy_across.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "parley/privacy/accounting/accountant.h"
+
+namespace parley::catalog {
+
+namespace {
+
+Result<privacy::Delta> target_delta(const Job& job, const Introduction& said) {
+  const auto n = static_cast<double>(said.rows);
+  return privacy::Delta::make(job.privacy->delta.value_or(1 / (n * n)));
+}
+
+}  // namespace
+
+Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int party) {
+  const PrivacySection& section = *job.privacy;
+  PARLEY_TRY(const privacy::Delta delta, target_delta(job, said));
+  PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(section.epsilon));
+  PrivacyReport report{.budget = {epsilon, delta, privacy::Composition::kPlans}};
+  PARLEY_TRY(report.plan, privacy::parse_plan(said.plan, said.party + " (plan)"));
+  if (report.plan.neighbours != section.neighbours || report.plan.events.empty())
+    return fail(failed(fmt::format("party '{}' charges for another relation than the job's, or for nothing", said.party)));
+  report.claimed = !job.seed;
+  report.epsilon = said.epsilon;
+  report.delta = said.delta;
+  report.unit = section.unit;
+  report.neighbours = section.neighbours;
+  report.against = section.against;
+  report.calibration = section.calibration;
+  for (const privacy::Event& event : report.plan.events) report.releases += event.count;
+  report.derivative_bound = said.derivative_bound;
+  PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, delta));
+  report.accountant = privacy::name(account.chosen);
+  judge_noise(report, section.epsilon, static_cast<std::size_t>(said.rows));
+  report.statement = statement_of(report, noise_seed(job, party));
+  return report;
+}
+
+Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties, privacy::Delta delta) {
+  std::vector<privacy::Plan> plans;
+  for (const PrivacyReport& party : parties) plans.push_back(party.plan);
+  const auto most = std::max_element(parties.begin(), parties.end(), [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
+  PrivacyReport all = *most;
+  all.releases = 0;
+  for (const PrivacyReport& party : parties) all.releases += party.releases;
+  PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), delta));
+  all.delta = delta.value();
+  const bool parts = federation.holding() == privacy::Holding::kSameRecords;
+  all.statement = fmt::format("{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}", parties.size(),
+                              parts ? "each with a part of every record, whose costs add up" : "each with records of its own", all.epsilon, all.delta,
+                              parts ? "Labels are declared public. The parts of the model stay with their parties and are not covered." : "",
+                              most->statement);
+  return all;
+}
+
+Result<PrivacyReport> privacy_across(const Job& job, std::span<const Introduction> parties) {
+  std::vector<PrivacyReport> reports;
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    PARLEY_TRY(PrivacyReport report, report_of(job, parties[p], static_cast<int>(p)));
+    reports.push_back(std::move(report));
+  }
+  PARLEY_TRY(const privacy::Delta delta, target_delta(job, parties.front()));
+  return privacy_across(*job.federation, reports, delta);
+}
+
+}  // namespace parley::catalog
