@@ -35,7 +35,7 @@ state = "state"
 path = "{data}"
 schema = "{schema}"
 [limits]
-without_privacy = true
+without_privacy = {without_privacy}
 {limits}
 """
 
@@ -92,11 +92,42 @@ class FederationTest(CliTest):
         process.drain.start()
         return process
 
-    def site(self, name, limits="", data="stays.csv", schema=None):
-        return self.write(f"{name}/site.toml", SITE.format(name=name, port=self.port, data=data, schema=schema or self.schema, limits=limits))
+    def site(self, name, limits="", data="stays.csv", schema=None, without_privacy="true"):
+        (self.folder / name).mkdir(exist_ok=True)
+        return self.write(f"{name}/site.toml", SITE.format(name=name, port=self.port, data=data, schema=schema or self.schema, limits=limits,
+                                                           without_privacy=without_privacy))
 
-    def join(self, name, *more, **site):
-        return self.spawn("join", self.site(name, **site), "--once", *more)
+    def join(self, name, *more, env=None, **site):
+        return self.spawn("join", self.site(name, **site), "--once", *more, env=env)
+
+    def federation(self, job, out="out", code=0, **site):
+        """A whole run of daemons; what the coordinator said."""
+        coordinator = self.coordinate(job, out)
+        parties = [self.join(name, **site) for name in self.PARTIES]
+        said = self.finish(coordinator, code)
+        for party in parties:
+            if code == 0:
+                self.finish(party)
+            else:
+                party.kill()
+                party.wait()
+        return said
+
+    def entries(self, ledger):
+        """A ledger's entries without what differs from run to run."""
+        shown = self.json_of("ledger", "show", ledger, "--entries")["entries"]
+        return [{key: value for key, value in entry.items() if key not in ("number", "time", "run", "hash")} for entry in shown]
+
+    def plans(self, name):
+        """How often the site was charged."""
+        shown = self.run_parley("ledger", "show", self.folder / name / "state" / "ledger", "--entries", "--json")
+        if shown.returncode != 0:  # not made yet
+            return 0
+        return sum(entry["kind"].endswith("plan") for entry in json.loads(shown.stdout)["entries"])
+
+    def account(self, name):
+        log = self.folder / name / "state" / "jobs.log"
+        return log.read_text() if log.exists() else ""
 
     def finish(self, process, code=0):
         process.wait(timeout=60)

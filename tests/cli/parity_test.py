@@ -1,0 +1,129 @@
+"""One job, three ways to run it: in one process, as daemons over gRPC, as ranks of an MPI program. The same seed gives the same
+model bytes, the same traffic and the same ledger entries. PARLEY_LONG=1: every case also over MPI."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from daemons import FederationTest
+from parley_cli import BINARY, SOURCE
+
+LONG = bool(os.environ.get("PARLEY_LONG"))
+PRIVACY = "[privacy]\nepsilon = 2.0\ndelta = 1e-5\n"
+LIMITS = "epsilon = 2.0\ndelta = 1e-5\npublic_labels = true\n"
+# algorithm, its settings, with privacy, over MPI also in the short run
+HORIZONTAL = [
+    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", False, True),
+    ("fed-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", False, False),
+    ("distributed-iht", "step = 0.5\n", False, False),
+    ("fedavg", "local_steps = 3\nbatch = 16\nstep = 0.5\n", False, False),
+    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", True, True),
+    ("fed-ht", "local_steps = 2\nstep = 0.5\n", True, False),
+    ("distributed-iht", "step = 0.5\n", True, False),
+    ("fedavg", "local_steps = 2\nbatch = 16\nstep = 0.5\n", True, False),
+]
+VERTICAL = [("admm-sharing", False, True), ("admm-sharing", True, True)]
+
+
+class Parity(FederationTest):
+    def over_mpi(self, job):
+        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(len(self.PARTIES)), BINARY, "train", str(job),
+                               "--transport", "mpi", "--threads", "1", "--out", "ranks"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def mpi(self):
+        if shutil.which("mpirun") is None:
+            return False
+        help_text = self.run_parley("train", "--help").stdout
+        return "mpi" in help_text
+
+    def same_report(self, one, other, private):
+        """Everything but time and what only a simulation knows."""
+        one, other = self.result(one), self.result(other)
+        for key in ("uplink_bytes", "downlink_bytes", "rounds", "per_party"):
+            self.assertEqual(one["communication"][key], other["communication"][key], key)
+        self.assertEqual((one["rounds"], one["stop_reason"]), (other["rounds"], other["stop_reason"]))
+        if private:
+            for key in one["privacy"]:
+                if key != "ledger":
+                    self.assertEqual(one["privacy"][key], other["privacy"][key], key)
+
+    def same_ledger(self, party, where):
+        here = [entry for entry in self.entries(self.folder / "here" / "ledger") if entry["data_set"] == party]
+        self.assertEqual([entry["kind"] for entry in here], ["budget", "void-plan"])
+        self.assertEqual(self.entries(where), here)
+
+    def clean(self):
+        for name in ("here", "out", "ranks", *(f"{party}/state" for party in self.PARTIES)):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def check(self, job, private, over_mpi, sites):
+        self.clean()
+        self.succeeds("train", job, "--out", "here", "--quiet")
+        coordinator = self.coordinate(job)
+        daemons = [self.join(name, limits=LIMITS, **sites[name]) for name in self.PARTIES]
+        self.finish(coordinator)
+        for daemon in daemons:
+            self.finish(daemon)
+        self.same_report("here", "out", private)
+        if private:
+            for party in self.PARTIES:
+                self.same_ledger(party, self.folder / party / "state" / "ledger")
+        if not (over_mpi or LONG) or not self.mpi():
+            return
+        self.over_mpi(job)
+        self.same_report("here", "ranks", private)
+        for model in (self.folder / "here").rglob("model.json"):
+            self.assertEqual(model.read_bytes(), (self.folder / "ranks" / model.relative_to(self.folder / "here")).read_bytes(), model)
+        if private:
+            for party in self.PARTIES:
+                self.same_ledger(party, self.folder / "ranks" / "ledger" / party)
+
+
+class Rows(Parity):
+    PARTIES = ("north", "south")
+
+    def test_parties_with_records(self):
+        for algorithm, settings, private, over_mpi in HORIZONTAL:
+            with self.subTest(algorithm=algorithm, private=private):
+                job = self.split_by_rows(rounds=4, extra=PRIVACY if private else "")
+                text = job.read_text().replace('"fed-iter-ht"', f'"{algorithm}"').replace("local_steps = 3\nstep = 0.5\n", settings)
+                if algorithm == "fedavg":
+                    text = text.replace("sparsity = 5\n", "")
+                job.write_text(text)
+                self.check(job, private, over_mpi, {name: {} for name in self.PARTIES})
+                self.assertEqual(self.model("here"), self.model("out"))
+
+
+class Columns(Parity):
+    PARTIES = ("clinic", "insurer")
+
+    def part(self, path):
+        model = json.loads(path.read_text())
+        # A site states what it released itself; in one process the statement is about all parties.
+        model["provenance"].pop("privacy")
+        # Who holds no labels does not learn what the classes are called.
+        if not model["label"]:
+            model.pop("classes")
+        return model
+
+    def test_parties_with_columns(self):
+        example = SOURCE / "examples" / "clinic-and-insurer"
+        shutil.copytree(example, self.folder / "example")
+        for algorithm, private, over_mpi in VERTICAL:
+            with self.subTest(algorithm=algorithm, private=private):
+                text = (example / "job.toml").read_text().replace("iterations = 2000", "iterations = 12")
+                if private:
+                    text = text.replace("[labels]\n", PRIVACY + "[labels]\npublic = true\n")
+                job = self.write("example/job.toml", text)
+                self.check(job, private, over_mpi, {name: {"data": example / f"{name}.csv", "schema": example / f"{name}.schema.toml"}
+                                                    for name in self.PARTIES})
+                for p, name in enumerate(self.PARTIES):
+                    [kept] = (self.folder / name / "state" / "models").rglob("model.json")
+                    self.assertEqual(self.part(kept), self.part(self.folder / "here" / f"part-{p + 1}" / "model.json"), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

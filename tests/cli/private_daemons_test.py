@@ -1,0 +1,194 @@
+"""Private jobs as daemons, as their sites see them: limits, what is charged, and what a kill leaves behind. PARLEY_LONG=1 kills a
+site before every single write to disk, PARLEY_FAULTS=100 makes a hundred runs with kills at random moments."""
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from daemons import FederationTest
+
+PRIVACY = "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n"
+ONE_RUN = "epsilon = 1.0\ndelta = 1e-5\n"
+MANY_RUNS = "epsilon = 1000\ndelta = 0.01\n"
+ROUNDS = 4
+RUNS = int(os.environ.get("PARLEY_FAULTS", "3"))
+SEED = int(os.environ.get("PARLEY_FAULTS_SEED", "1"))
+
+
+class PrivateTest(FederationTest):
+    PARTIES = ("north", "south")
+
+    def private_job(self, rounds=ROUNDS, seed=None):
+        job = self.split_by_rows(rounds=rounds, extra=PRIVACY)
+        text = job.read_text().replace("seed = 7\n", f"seed = {seed}\n" if seed else "")
+        job.write_text(text.replace("local_steps = 3\n", "local_steps = 2\nbatch = 20\n"))
+        return job
+
+
+class PrivateDaemons(PrivateTest):
+    def test_a_private_run_claims_what_its_sites_charged_and_a_second_one_is_refused(self):
+        job = self.private_job()
+        self.federation(job, limits=ONE_RUN, without_privacy="false")
+        privacy = self.result()["privacy"]
+        self.assertTrue(privacy["claimed"])
+        self.assertLessEqual(privacy["epsilon"], 1.0)
+        self.assertIn("2 parties, each with records of its own", privacy["statement"])
+        self.assertIsNone(privacy["ledger"])
+        self.assertIn(privacy["statement"], self.model().decode())
+        for name in self.PARTIES:
+            self.assertEqual([entry["kind"] for entry in self.entries(self.folder / name / "state" / "ledger")], ["budget", "plan"])
+            self.succeeds("ledger", "verify", self.folder / name / "state" / "ledger")
+            account = self.account(name)
+            self.assertIn("is 'together': fed-iter-ht, of north, south, asked for by the coordinator at 127.0.0.1:", account)
+            self.assertIn("at most 8 noisy values or vectors for epsilon", account)
+            self.assertIn("is charged; epsilon", account)
+            self.assertIn("over: 4 rounds answered", account)
+            self.assertRegex(account, r"ends; epsilon \S+ of 1 and delta 1e-05 of 1e-05 are spent on '\w+' in all, epsilon \S+ is left")
+        said = self.federation(job, "again", code=3, limits=ONE_RUN, without_privacy="false")
+        self.assertIn("does not take part: its privacy budget ended", said)
+        self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
+
+    def test_a_site_that_refuses_costs_no_site_anything(self):
+        job = self.private_job()
+        coordinator = self.coordinate(job)
+        self.join("north", limits=ONE_RUN, without_privacy="false")
+        self.join("south", without_privacy="false")  # no cap and no budget: no private job either
+        self.assertIn("party 'south' does not take part: its privacy budget ended", self.finish(coordinator, code=3))
+        self.assertIn("no budget was set", self.account("south"))
+        self.assertEqual([self.plans(name) for name in self.PARTIES], [0, 0])
+
+    def test_noise_from_a_seed_is_no_privacy(self):
+        said = self.federation(self.private_job(seed=7), code=1, limits=ONE_RUN, without_privacy="false")
+        self.assertIn("the site does not allow this job", said)
+        self.assertIn("seed that others know", self.account("north") + self.account("south"))
+
+    def test_a_budget_that_holds_a_part_of_the_plan_ends_the_run_there(self):
+        job = self.private_job(rounds=40)
+        self.federation(job, code=3, limits="epsilon = 0.6\ndelta = 1e-5\n")
+        result = self.result()
+        self.assertEqual(result["stop_reason"], "budget-ended")
+        self.assertLess(result["rounds"], 40)
+        self.assertGreater(result["rounds"], 0)
+        self.assertLessEqual(result["privacy"]["epsilon"], 0.6)
+
+    def test_one_daemon_at_a_time_uses_a_state(self):
+        self.private_job()
+        self.port = 1  # nobody listens there
+        first = self.join("north", limits=ONE_RUN)
+        while not (self.folder / "north" / "state" / "in-use").exists():
+            self.assertIsNone(first.poll())
+            time.sleep(0.01)
+        self.assertIn("another process holds it", self.finish(self.join("north", limits=ONE_RUN), code=1))
+
+    def test_a_site_whose_past_is_lost_says_so_and_releases_nothing(self):
+        job = self.private_job(rounds=300)
+        coordinator = self.coordinate(job)
+        north = self.join("north", limits=ONE_RUN, without_privacy="false")
+        south = self.join("south", limits=ONE_RUN, without_privacy="false")
+        while self.plans("north") == 0:  # answering
+            self.assertIsNone(coordinator.poll())
+        north.kill()
+        north.wait()
+        [kept] = (self.folder / "north" / "state").glob("*.kept")
+        kept.unlink()
+        again = self.join("north", limits=ONE_RUN, without_privacy="false")
+        said = self.finish(coordinator, code=1)
+        self.assertIn("party 'north' does not take part: what it kept of this run is lost", said)
+        for process in (again, south):
+            process.kill()
+            process.wait()
+        self.assertIn("cannot go on without releasing anew", self.account("north"))
+        self.assertEqual(self.plans("north"), 1)
+
+    def test_site_files_with_mistakes_are_refused(self):
+        self.private_job()
+        for limits, says in (("epsilon = 1.0", "give both or neither"), ("epsilon = 0\ndelta = 1e-5", "epsilon"),
+                             ("epsilon = 1\ndelta = 1", "delta"), ('neighbours = "replace"', "neighbours"), ("public_label = true", "did you mean")):
+            self.refuses("join", self.site("north", limits=limits), says=says)
+
+
+class Kills(PrivateTest):
+    def setUp(self):
+        super().setUp()
+        self.job = self.private_job(seed=7)
+        self.federation(self.job, "expected", limits=MANY_RUNS)
+        self.expected = self.model("expected")
+        self.runs = 1
+
+    def ends_the_same(self, out):
+        self.runs += 1
+        self.assertEqual(self.model(out), self.expected)
+        self.assertEqual([self.plans(name) for name in self.PARTIES], [self.runs, self.runs], "each run is charged once at each site")
+        for name in self.PARTIES:
+            self.succeeds("ledger", "verify", self.folder / name / "state" / "ledger")
+
+    def library(self):
+        compiler = shutil.which("cc") or shutil.which("c++")
+        if compiler is None:
+            self.skipTest("needs a C compiler")
+        built = self.folder / "kill_at_write.so"
+        source = pathlib.Path(__file__).with_name("kill_at_write.c")
+        subprocess.run([compiler, "-x", "c", "-shared", "-fPIC", "-o", built, source, "-ldl"], check=True)
+        return built
+
+    def test_killed_before_any_write_a_site_ends_in_the_same_bytes_and_is_charged_once(self):
+        library = {**os.environ, "LD_PRELOAD": str(self.library())}
+        count = self.folder / "count"
+
+        def run(out, env):
+            coordinator = self.coordinate(self.job, out)
+            north = self.join("north", limits=MANY_RUNS, env=env)
+            south = self.join("south", limits=MANY_RUNS)
+            north.wait(timeout=60)
+            if "PARLEY_KILL_AT" in env:
+                self.assertEqual(north.returncode, -signal.SIGKILL)
+                north = self.join("north", limits=MANY_RUNS)
+            self.finish(coordinator)
+            # A site that was killed while it closed the run finds nobody to close it with again.
+            for party in (north, south):
+                party.terminate()
+                party.wait()
+            self.ends_the_same(out)
+
+        run("counted", {**library, "PARLEY_KILL_COUNT": str(count)})
+        writes = int(count.read_text())
+        self.assertGreater(writes, 3 * ROUNDS)
+        every = range(1, writes + 1)
+        points = every if os.environ.get("PARLEY_LONG") else random.Random(SEED).sample(every, 4)
+        for at in points:
+            with self.subTest(write=at, of=writes):
+                run(f"at{at}", {**library, "PARLEY_KILL_AT": str(at)})
+
+    def test_whoever_is_killed_and_whenever_every_run_is_charged_once(self):
+        for number in range(RUNS):
+            with self.subTest(run=number, seed=SEED):
+                dice = random.Random(1000 * SEED + number)
+                out = f"out{number}"
+                coordinator = self.coordinate(self.job, out)
+                parties = {name: self.join(name, limits=MANY_RUNS) for name in self.PARTIES}
+                for _ in range(3):
+                    time.sleep(dice.uniform(0, 0.2))  # decides where a kill strikes, never the outcome
+                    victim = dice.choice(("coordinator", *self.PARTIES))
+                    if victim == "coordinator":
+                        if coordinator.poll() is not None:
+                            break
+                        coordinator.kill()
+                        coordinator.wait()
+                        coordinator = self.coordinate(self.job, out)
+                    elif parties[victim].poll() is None:
+                        parties[victim].kill()
+                        parties[victim].wait()
+                        parties[victim] = self.join(victim, limits=MANY_RUNS)
+                self.finish(coordinator)
+                for party in parties.values():
+                    party.terminate()
+                    party.wait()
+                self.ends_the_same(out)
+
+
+if __name__ == "__main__":
+    unittest.main()
