@@ -377,6 +377,29 @@ TEST_F(PrivateRun, AJobCannotWorkAroundTheLimits) {
   EXPECT_EQ(ledger_kinds(), Kinds{});
 }
 
+// What a site says about itself before anything is paid for.
+TEST_F(PrivateRun, TheIntroductionIsPublic) {
+  const auto introduced = [&] {
+    rounds::Handler handler = process();
+    const Bytes ready = answer(handler, opening());
+    EXPECT_EQ(header(ready).kind, Kind::kReady) << account_;
+    return Bytes(wire::read_frame(ready)->payload);
+  };
+  std::ofstream(folder_ / "schema.toml") << kSchema << "[[column]]\nname = \"id\"\ntype = \"id\"\n";
+  const auto table = [&](int shift) {
+    std::ofstream file(folder_ / "data.csv");
+    file << "age,dose,y,id\n";
+    for (int i = 0; i < 400; ++i)
+      file << 20 + (i * shift) % 60 << "," << (i % 7) * 0.1 * shift << "," << ((i + shift) % 3 == 0 ? 1 : 0) << ",p"
+           << i * shift << "\n";
+  };
+  table(1);
+  const Bytes one = introduced();
+  clean();
+  table(3);
+  EXPECT_EQ(introduced(), one) << "other people with other values, the same words";
+}
+
 TEST_F(PrivateRun, TheAccountSaysWhatWasSpentAndWhatIsLeft) {
   budget(3.0, 1e-4);
   whole_run();

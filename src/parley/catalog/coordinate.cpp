@@ -4,6 +4,20 @@
 
 namespace parley::catalog {
 
+namespace {
+
+// A private run whose cost nobody could state is not begun.
+Result<void> check_plans(const Job& job, std::span<const Introduction> parties) {
+  for (const Introduction& said : parties) {
+    const auto plan = privacy::parse_plan(said.plan, said.party + " (plan)");
+    if (!plan || plan->events.empty() || plan->neighbours != job.privacy->neighbours)
+      return fail(failed("party '" + said.party + "' does not say what a private run would charge it"));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after) {
   Coordinated run;
   PARLEY_TRY(const auto introductions, exchange.open());
@@ -17,6 +31,7 @@ Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const
       return fail(failed("party '" + job.parties[p].name + "' introduced itself under another name"));
   }
   PARLEY_CHECK(job.federation->check(job, run.parties));
+  if (job.privacy) PARLEY_CHECK(check_plans(job, run.parties));
   PARLEY_TRY(run.learnt, job.federation->coordinate(job, run.parties, exchange, after));
   run.communication = exchange.meter().communication();
   run.wait_seconds = exchange.wait_seconds();
