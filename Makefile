@@ -42,6 +42,7 @@ test-fuzz: setup
 # A hundred runs in which someone is killed at a random moment.
 test-faults: build
 	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 python3 -m unittest discover -s tests/cli -p faults_test.py
+	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 PARLEY_LONG=1 python3 -m unittest discover -s tests/cli -p private_daemons_test.py
 
 bench: build
 	@scripts/setup bench

@@ -285,7 +285,6 @@ TEST_F(PrivateRun, TwoSitesOnOneLedgerDoNotAnswerARoundTwice) {
   one.respond(opening());
   one.respond(task(1));
   std::filesystem::copy(folder_ / "state", folder_ / "copy", std::filesystem::copy_options::recursive);
-  const Site original = site_;
   site_.state = (folder_ / "copy").string();
   rounds::Handler two = process();
   EXPECT_EQ(header(answer(two, opening())).kind, Kind::kReady);

@@ -1,5 +1,6 @@
 """Private jobs as daemons, as their sites see them: limits, what is charged, and what a kill leaves behind. PARLEY_LONG=1 kills a
 site before every single write to disk, PARLEY_FAULTS=100 makes a hundred runs with kills at random moments."""
+import json
 import os
 import pathlib
 import random
@@ -114,14 +115,26 @@ class PrivateDaemons(PrivateTest):
 class Kills(PrivateTest):
     def setUp(self):
         super().setUp()
-        self.job = self.private_job(seed=7)
-        self.federation(self.job, "expected", limits=MANY_RUNS)
-        self.expected = self.model("expected")
+        self.job = self.prepare()
+        coordinator = self.coordinate(self.job, "expected")
+        for party in [self.daemon(name) for name in self.PARTIES]:
+            self.finish(party)
+        self.finish(coordinator)
         self.runs = 1
+        self.expected = self.learnt("expected")
+
+    def prepare(self):
+        return self.private_job(seed=7)
+
+    def daemon(self, name, env=None):
+        return self.join(name, limits=MANY_RUNS, env=env)
+
+    def learnt(self, out):
+        return self.model(out)
 
     def ends_the_same(self, out):
         self.runs += 1
-        self.assertEqual(self.model(out), self.expected)
+        self.assertEqual(self.learnt(out), self.expected)
         self.assertEqual([self.plans(name) for name in self.PARTIES], [self.runs, self.runs], "each run is charged once at each site")
         for name in self.PARTIES:
             self.succeeds("ledger", "verify", self.folder / name / "state" / "ledger")
@@ -141,15 +154,14 @@ class Kills(PrivateTest):
 
         def run(out, env):
             coordinator = self.coordinate(self.job, out)
-            north = self.join("north", limits=MANY_RUNS, env=env)
-            south = self.join("south", limits=MANY_RUNS)
-            north.wait(timeout=60)
+            victim, other = self.daemon(self.PARTIES[0], env), self.daemon(self.PARTIES[1])
+            victim.wait(timeout=60)
             if "PARLEY_KILL_AT" in env:
-                self.assertEqual(north.returncode, -signal.SIGKILL)
-                north = self.join("north", limits=MANY_RUNS)
+                self.assertEqual(victim.returncode, -signal.SIGKILL)
+                victim = self.daemon(self.PARTIES[0])
             self.finish(coordinator)
             # A site that was killed while it closed the run finds nobody to close it with again.
-            for party in (north, south):
+            for party in (victim, other):
                 party.terminate()
                 party.wait()
             self.ends_the_same(out)
@@ -169,7 +181,7 @@ class Kills(PrivateTest):
                 dice = random.Random(1000 * SEED + number)
                 out = f"out{number}"
                 coordinator = self.coordinate(self.job, out)
-                parties = {name: self.join(name, limits=MANY_RUNS) for name in self.PARTIES}
+                parties = {name: self.daemon(name) for name in self.PARTIES}
                 for _ in range(3):
                     time.sleep(dice.uniform(0, 0.2))  # decides where a kill strikes, never the outcome
                     victim = dice.choice(("coordinator", *self.PARTIES))
@@ -182,12 +194,34 @@ class Kills(PrivateTest):
                     elif parties[victim].poll() is None:
                         parties[victim].kill()
                         parties[victim].wait()
-                        parties[victim] = self.join(victim, limits=MANY_RUNS)
+                        parties[victim] = self.daemon(victim)
                 self.finish(coordinator)
                 for party in parties.values():
                     party.terminate()
                     party.wait()
                 self.ends_the_same(out)
+
+
+class ColumnKills(Kills):
+    """Parties with columns: they remember their part of the model, and their first round, the labels, costs nothing."""
+    PARTIES = ("clinic", "insurer")
+
+    def prepare(self):
+        self.example("clinic-and-insurer")
+        text = (self.folder / "clinic-and-insurer" / "job.toml").read_text().replace("iterations = 2000", f"iterations = {ROUNDS}")
+        return self.write("clinic-and-insurer/job.toml", text.replace("[labels]\n", PRIVACY + "[labels]\npublic = true\n"))
+
+    def daemon(self, name, env=None):
+        table = self.folder / "clinic-and-insurer" / name
+        return self.join(name, limits=MANY_RUNS + "public_labels = true\n", env=env, data=f"{table}.csv", schema=f"{table}.schema.toml")
+
+    def learnt(self, out):
+        """The newest parts of the model, each at its site."""
+        parts = []
+        for name in self.PARTIES:
+            models = sorted((self.folder / name / "state" / "models").glob("*/model.json"), key=lambda path: path.stat().st_mtime_ns)
+            parts.append({key: value for key, value in json.loads(models[-1].read_text()).items() if key != "provenance"})
+        return parts
 
 
 if __name__ == "__main__":
