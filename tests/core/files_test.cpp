@@ -38,3 +38,13 @@ TEST_F(Files, RefusesFoldersMissingFilesAndTooLargeOnes) {
   ASSERT_TRUE(write_atomically(folder_ / "x", "12345"));
   EXPECT_FALSE(read_whole(folder_ / "x", 4));
 }
+
+TEST_F(Files, ALockIsHeldByOneAtATime) {
+  {
+    const auto held = FileLock::take(folder_ / "lock");
+    ASSERT_TRUE(held);
+    EXPECT_FALSE(FileLock::take(folder_ / "lock"));
+  }
+  EXPECT_TRUE(FileLock::take(folder_ / "lock"));
+  EXPECT_FALSE(FileLock::take(folder_ / "no such folder" / "lock"));
+}

@@ -151,3 +151,62 @@ TEST_F(HandlerTest, MalformedBytesAreRefusedAndHarmNothing) {
   }
   EXPECT_EQ(header(site.respond(good)).kind, Kind::kReply);
 }
+
+TEST_F(HandlerTest, AnAnswerThatMayNotLeaveStaysHere) {
+  const Admit admits = tests::admits(kMean, 2);
+  Handler site(
+      [&](const Opening& about) -> Result<Admission> {
+        PARLEY_TRY(Admission admission, admits(about));
+        admission.leaving = [](std::int64_t round, std::string_view) -> Result<void> {
+          if (round == 2) return fail(failed("has left before"));
+          return {};
+        };
+        return admission;
+      },
+      folder.path());
+  site.respond(opening());
+  EXPECT_EQ(header(site.respond(task(1))).kind, Kind::kReply);
+  expect_refusal(site.respond(task(2)), Refusal::kWrongRun);
+  expect_refusal(site.respond(task(3)), Refusal::kWrongRun);
+  // What was kept is not what left: the run cannot be taken up either.
+  const auto fault = site.respond(opening());
+  EXPECT_EQ(header(fault).kind, Kind::kFault);
+  EXPECT_EQ(header(fault).code, static_cast<std::uint8_t>(privacy::FaultCode::kPastLost));
+}
+
+TEST_F(HandlerTest, WhatWasDrawnComesBackWithTheAnswerItWasKeptWith) {
+  const Admit admits = tests::admits(kMean, 2);
+  std::vector<std::string> brought_back;
+  int draws = 0;
+  const auto process = [&] {
+    return Handler(
+        [&](const Opening& about) -> Result<Admission> {
+          brought_back.push_back(about.drawn);
+          PARLEY_TRY(Admission admission, admits(about));
+          admission.drawn = [&] { return Bytes(static_cast<std::size_t>(draws), 'd'); };
+          return admission;
+        },
+        folder.path());
+  };
+  Handler first = process();
+  first.respond(opening());
+  draws = 3;
+  first.respond(task(1));
+  draws = 5;
+  first.respond(wire::make_frame({.kind = Kind::kTask, .run = kRun, .round = 2}, Mean::Task{{1, 2, 3}}));
+  Handler second = process();
+  second.respond(opening());
+  EXPECT_EQ(brought_back, (std::vector<std::string>{"", "ddd"})) << "a task that was not answered changes nothing";
+}
+
+TEST_F(HandlerTest, AnotherJobUnderTheNameOfARunIsNotAdmitted) {
+  {
+    Handler site = handler(folder.path());
+    site.respond(opening());
+  }
+  Handler site = handler(folder.path());
+  const auto fault = site.respond(wire::make_frame({.kind = Kind::kOpen, .run = kRun}, "another job"));
+  EXPECT_EQ(header(fault).kind, Kind::kFault);
+  EXPECT_EQ(header(fault).code, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed));
+  EXPECT_EQ(header(site.respond(opening())).kind, Kind::kReady);
+}
