@@ -1,4 +1,6 @@
 // parley coordinate JOB.toml: runs a federated job with parties that dial in.
+#include "parley/catalog/coordinate.h"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -10,7 +12,6 @@
 #include "apps/parley/signals.h"
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/coordinate.h"
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/site.h"
@@ -55,7 +56,8 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
     PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
     outcome.notes = outcome.privacy->notes;
     outcome.trained.provenance.privacy = outcome.privacy->statement;
-    for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+    for (catalog::ModelPart& part : outcome.parts)
+      part.trained.provenance.privacy = outcome.privacy->statement;
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front().trained;
   outcome.notes.push_back(outcome.parts.empty() ? "each party keeps its part of the model"
@@ -68,7 +70,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
   if (job.federation == nullptr)
-    return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
+    return fail(bad_input({options.job, 0, "algorithm.name"},
+                          "is not for several parties; parley train runs it", job.algorithm));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
 

@@ -83,7 +83,8 @@ Result<int> join(const JoinOptions& options) {
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
     PARLEY_TRY(const catalog::JobText text, wire::decode<catalog::JobText>(opening.job));
     account.job(opening.run, "asked to take part in " + printable(text.file));
-    return catalog::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
+    return catalog::admit(site, opening,
+                          [&account, run = opening.run](const std::string& what) { account.job(run, what); });
   };
   rounds::Handler handler(admit, site.state, [&](const rounds::SiteEvent& event) { account.note(event); });
   transport::GrpcClient client({.address = site.coordinator,

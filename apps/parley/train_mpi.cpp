@@ -26,7 +26,8 @@ Result<rounds::Admission> own_party(const catalog::Job& job, int rank) {
     // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
     catalog::Job at_rank = job;
     at_rank.privacy->ledger = (std::filesystem::path(job.privacy->ledger) / table.party).string();
-    PARLEY_CHECK(catalog::open_site(at_rank, catalog::objective_of(job, table.train.labels.classes), table, {}));
+    PARLEY_CHECK(
+        catalog::open_site(at_rank, catalog::objective_of(job, table.train.labels.classes), table, {}));
   }
   return catalog::admit(job, table);
 }
@@ -44,7 +45,9 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const transport
 }  // namespace
 
 Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job) {
-  if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
+  if (!job.federation)
+    return fail(
+        bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {
@@ -80,7 +83,8 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job) {
   if (job.privacy) {
     PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
     outcome.notes = outcome.privacy->notes;
-    for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+    for (catalog::ModelPart& part : outcome.parts)
+      part.trained.provenance.privacy = outcome.privacy->statement;
   }
   outcome.trained = outcome.parts.front().trained;
   outcome.communication = run->communication;

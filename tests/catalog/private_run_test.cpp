@@ -389,8 +389,8 @@ TEST_F(PrivateRun, TheIntroductionIsPublic) {
     std::ofstream file(folder_ / "data.csv");
     file << "age,dose,y,id\n";
     for (int i = 0; i < 400; ++i)
-      file << 20 + (i * shift) % 60 << "," << (i % 7) * 0.1 * shift << "," << ((i + shift) % 3 == 0 ? 1 : 0) << ",p"
-           << i * shift << "\n";
+      file << 20 + (i * shift) % 60 << "," << (i % 7) * 0.1 * shift << "," << ((i + shift) % 3 == 0 ? 1 : 0)
+           << ",p" << i * shift << "\n";
   };
   table(1);
   const Bytes one = introduced();

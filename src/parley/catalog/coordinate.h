@@ -24,8 +24,8 @@ struct Coordinated {
 // stopped goes on from its checkpoint.
 Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after);
 
-// A party ready to answer. Of a private run: it has a site (party_table.h), whose budget holds at least a step of what
-// the run will draw; nothing is charged before the first task. `table` stays with the caller.
+// A party ready to answer. Of a private run: it has a site (party_table.h), whose budget holds at least a
+// step of what the run will draw; nothing is charged before the first task. `table` stays with the caller.
 Result<rounds::Admission> admit(const Job& job, const PartyTable& table);
 
 }  // namespace parley::catalog

@@ -39,20 +39,27 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   return report;
 }
 
-Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties, privacy::Delta delta) {
+Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties,
+                                     privacy::Delta delta) {
   std::vector<privacy::Plan> plans;
   for (const PrivacyReport& party : parties) plans.push_back(party.plan);
-  const auto most = std::max_element(parties.begin(), parties.end(), [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
+  const auto most = std::max_element(parties.begin(), parties.end(),
+                                     [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
   PrivacyReport all = *most;
   all.releases = 0;
   for (const PrivacyReport& party : parties) all.releases += party.releases;
   PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), delta));
   all.delta = delta.value();
   const bool parts = federation.holding() == privacy::Holding::kSameRecords;
-  all.statement = fmt::format("{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}", parties.size(),
-                              parts ? "each with a part of every record, whose costs add up" : "each with records of its own", all.epsilon, all.delta,
-                              parts ? "Labels are declared public. The parts of the model stay with their parties and are not covered." : "",
-                              most->statement);
+  all.statement = fmt::format(
+      "{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}",
+      parties.size(),
+      parts ? "each with a part of every record, whose costs add up" : "each with records of its own",
+      all.epsilon, all.delta,
+      parts
+          ? "Labels are declared public. The parts of the model stay with their parties and are not covered."
+          : "",
+      most->statement);
   return all;
 }
 

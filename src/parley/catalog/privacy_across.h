@@ -7,12 +7,14 @@
 
 namespace parley::catalog {
 
-// A party's part, from what it said about itself before the first round. It charges that or less, so the claim holds. What
-// its budget is and what was spent of it is its own business; `releases` are those it pays for.
+// A party's part, from what it said about itself before the first round. It charges that or less, so the
+// claim holds. What its budget is and what was spent of it is its own business; `releases` are those it pays
+// for.
 Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int party);
 
 // What the run costs a record in all: of the party that holds it, or of all parties that hold a part of it.
-Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties, privacy::Delta delta);
+Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties,
+                                     privacy::Delta delta);
 // Of all parties that introduced themselves.
 Result<PrivacyReport> privacy_across(const Job& job, std::span<const Introduction> parties);
 

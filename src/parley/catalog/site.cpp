@@ -28,11 +28,15 @@ Result<void> check_limits(const Site& site, const Job& job) {
     return fail(bad_input(about(site, "limits.without_privacy"), "is false, and the job has no [privacy] section", job.name));
   // Who knows the seed can take the noise away again.
   if (job.seed && !site.limits.without_privacy)
-    return fail(bad_input(about(site, "limits.without_privacy"), "is false, and the job's noise comes from a seed that others know; "
-                                                                 "leave algorithm.seed out", job.name));
-  // Costs under the two relations are never added up: a job of the other one would have a whole budget of its own.
+    return fail(bad_input(about(site, "limits.without_privacy"),
+                          "is false, and the job's noise comes from a seed that others know; "
+                          "leave algorithm.seed out",
+                          job.name));
+  // Costs under the two relations are never added up: a job of the other one would have a whole budget of its
+  // own.
   if (job.privacy && job.privacy->neighbours != site.limits.neighbours)
-    return fail(bad_input(about(site, "limits.neighbours"), "is not the job's", std::string(privacy::name(job.privacy->neighbours))));
+    return fail(bad_input(about(site, "limits.neighbours"), "is not the job's",
+                          std::string(privacy::name(job.privacy->neighbours))));
   return {};
 }
 
@@ -40,24 +44,29 @@ Result<void> check_limits(const Site& site, const Job& job) {
 Result<void> check_public(const Site& site, const Job& job, const PartyTable& table) {
   if (table.train.labels.values.empty()) return {};
   if (table.aligned && job.labels.declared_public && !site.limits.public_labels)
-    return fail(bad_input(about(site, "limits.public_labels"), "is false, and the job would send this site's labels as they are", job.name));
+    return fail(bad_input(about(site, "limits.public_labels"),
+                          "is false, and the job would send this site's labels as they are", job.name));
   if (job.objective.task == glm::Task::kLinear || !job.labels.classes.empty()) return {};
   for (const data::ColumnSchema& column : table.train.schema.columns)
     if (column.type == data::ColumnType::kLabel && column.confirmed && !column.levels.empty()) return {};
-  return fail(bad_input(about(site, "data.schema"), "which classes there are would be found in the data; list the label's levels, or the job's "
-                                                    "labels.classes"));
+  return fail(
+      bad_input(about(site, "data.schema"),
+                "which classes there are would be found in the data; list the label's levels, or the job's "
+                "labels.classes"));
 }
 
 // A run among all runs and jobs.
 std::string name_of(const Job& job, const rounds::Opening& opening) {
-  return fmt::format("{}-{}-{}", printable(job.name), wire::hex(opening.run), privacy::digest_of(opening.job).substr(0, 16));
+  return fmt::format("{}-{}-{}", printable(job.name), wire::hex(opening.run),
+                     privacy::digest_of(opening.job).substr(0, 16));
 }
 
 // Opens the site's own ledger and gate, whatever the job says about them.
 Result<void> open_private(const Site& site, Job job, const rounds::Opening& opening, PartyTable& table) {
   PARLEY_CHECK(check_public(site, job, table));
   job.privacy->ledger = site.ledger;
-  PaidRun run{.name = name_of(job, opening), .kept = {}, .cap = PaidRun::Cap::kOfSite, .budget = site.limits.budget};
+  PaidRun run{
+      .name = name_of(job, opening), .kept = {}, .cap = PaidRun::Cap::kOfSite, .budget = site.limits.budget};
   if (opening.resumed) {
     run.kept.emplace();
     if (!opening.drawn.empty()) PARLEY_CHECK(wire::decode_to(*run.kept, opening.drawn));
@@ -68,9 +77,11 @@ Result<void> open_private(const Site& site, Job job, const rounds::Opening& open
 std::string standing(PrivateSite& site) {
   const auto report = site.report();
   if (!report) return report.error().message;
-  return fmt::format("epsilon {} of {} and delta {} of {} are spent on '{}' in all, epsilon {:.4g} is left", privacy::rounded_up(report->spent_epsilon, 4),
-                     report->budget.epsilon.value(), privacy::rounded_up(report->spent_delta, 3), report->budget.delta.value(),
-                     printable(site.purse().data_set), std::max(0.0, report->budget.epsilon.value() - report->spent_epsilon));
+  return fmt::format("epsilon {} of {} and delta {} of {} are spent on '{}' in all, epsilon {:.4g} is left",
+                     privacy::rounded_up(report->spent_epsilon, 4), report->budget.epsilon.value(),
+                     privacy::rounded_up(report->spent_delta, 3), report->budget.delta.value(),
+                     printable(site.purse().data_set),
+                     std::max(0.0, report->budget.epsilon.value() - report->spent_epsilon));
 }
 
 // The account of what a private run costs: when it is admitted, and when its first answer leaves.
@@ -78,10 +89,12 @@ void account_for(const std::shared_ptr<PrivateSite>& site, const Tell& tell, rou
   const Expected& expected = site->expected();
   std::int64_t draws = 0;
   for (const privacy::Event& event : expected.plan.events) draws += event.count;
-  tell(fmt::format("is private: at most {} noisy values or vectors for epsilon {} and delta {}{}; {}", with_commas(draws),
-                   privacy::rounded_up(expected.epsilon, 4), privacy::rounded_up(expected.delta, 3),
+  tell(fmt::format("is private: at most {} noisy values or vectors for epsilon {} and delta {}{}; {}",
+                   with_commas(draws), privacy::rounded_up(expected.epsilon, 4),
+                   privacy::rounded_up(expected.delta, 3),
                    site->gate().claims_valid() ? "" : " (from a seed: nothing is claimed)", standing(*site)));
-  admission.leaving = [site, tell, mark = admission.leaving, said = false](std::int64_t round, std::string_view answer) mutable -> Result<void> {
+  admission.leaving = [site, tell, mark = admission.leaving, said = false](
+                          std::int64_t round, std::string_view answer) mutable -> Result<void> {
     PARLEY_CHECK(mark(round, answer));
     if (round > 0 && !std::exchange(said, true)) tell("is charged; " + standing(*site));
     return {};
@@ -106,7 +119,8 @@ Result<void> check_table(const Site& site, const PartyTable& table) {
 }
 
 // What stays at the site when the run is over: its part of the model, if the parts stay with the parties.
-void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run, const rounds::Responder& party) {
+void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run,
+               const rounds::Responder& party) {
   const wire::Bytes memory = party.memory();
   const Introduction introduction = introduce(table);
   auto parts = job.federation->model(job, {{&introduction, 1}, {}, {&memory, 1}});
@@ -115,7 +129,9 @@ void keep_part(const Site& site, const Job& job, const PartyTable& table, const 
   if (parts->empty()) return;
   if (table.site)
     if (const auto report = table.site->report())
-      parts->front().trained.provenance.privacy = "What this party released to the others (its part of the model stays here and is not covered): " + report->statement;
+      parts->front().trained.provenance.privacy =
+          "What this party released to the others (its part of the model stays here and is not covered): " +
+          report->statement;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   static_cast<void>(save(parts->front().trained, folder.string()));
@@ -150,8 +166,9 @@ Result<Site> read_site(const std::string& path) {
   if (limits.number("delta", delta, above(0)) && !(*delta < 1)) limits.reject("delta", "must be below 1");
   if (epsilon.has_value() != delta.has_value())
     limits.reject(epsilon ? "epsilon" : "delta", "epsilon and delta are one limit: give both or neither");
-  limits.choice<privacy::Neighbours>("neighbours", site.limits.neighbours,
-                                     {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  limits.choice<privacy::Neighbours>(
+      "neighbours", site.limits.neighbours,
+      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
   limits.boolean("public_labels", site.limits.public_labels);
   PARLEY_CHECK(toml.finish());
   if (epsilon) {
@@ -166,7 +183,8 @@ Result<Site> read_site(const std::string& path) {
       return fail(bad_input(about(site, "limits.algorithms"), "unknown algorithm" + suggestion(name, known), name));
     }
   if (site.ledger.empty()) site.ledger = (std::filesystem::path(site.state) / "ledger").string();
-  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema}) *file = beside(path, *file);
+  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema})
+    *file = beside(path, *file);
   return site;
 }
 
@@ -187,7 +205,8 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (job.federation == nullptr) return fail(bad_input({text.file, 0, "algorithm.name"}, "is not for several parties", job.algorithm));
   std::vector<std::string> names;
   for (const Party& party : job.parties) names.push_back(printable(party.name));
-  tell(fmt::format("is '{}': {}, of {}, asked for by the coordinator at {}", printable(job.name), job.algorithm, fmt::join(names, ", "), site.coordinator));
+  tell(fmt::format("is '{}': {}, of {}, asked for by the coordinator at {}", printable(job.name),
+                   job.algorithm, fmt::join(names, ", "), site.coordinator));
   PARLEY_CHECK(check_limits(site, job));
   const auto own = std::find_if(job.parties.begin(), job.parties.end(), [&](const Party& party) { return party.name == site.name; });
   if (own == job.parties.end()) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));

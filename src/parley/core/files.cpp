@@ -24,7 +24,8 @@ Result<FileLock> FileLock::take(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return fail(cannot("locked", path));
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return FileLock(file);
-  const Error error = errno == EWOULDBLOCK ? Error{Fault::kFailed, path + ": another process holds it"} : cannot("locked", path);
+  const Error error = errno == EWOULDBLOCK ? Error{Fault::kFailed, path + ": another process holds it"}
+                                           : cannot("locked", path);
   ::close(file);
   return fail(error);
 }
