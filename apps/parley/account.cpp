@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,7 @@ struct Options {
 };
 
 Result<std::string> read_text(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return fail(bad_input({.file = path}, "is a folder, not a file of events"));
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(bad_input({.file = path}, "cannot be read"));
   std::ostringstream text;

@@ -58,6 +58,17 @@ class Account(CliTest):
         self.refuses("account", "good.json", says="needs one of --delta and --epsilon")
         self.refuses("account", "missing.json", "--delta", "1e-6", says="missing.json")
 
+    def test_absurd_files_are_refused_in_words(self):
+        self.write("huge.json", events(GAUSSIAN).replace("10,", "1e400,", 1))
+        self.refuses("account", "huge.json", "--delta", "1e-6", says="beyond the range of a double")
+        self.write("deep.json", '{"neighbours": ' + "[" * 200000 + "]" * 200000 + "}")
+        self.refuses("account", "deep.json", "--delta", "1e-6", says="nested more than")
+        self.write("tiny.json", events({"mechanism": "subsampled-gaussian", "noise_multiplier": 1e-160, "sampling_rate": 0.5}))
+        self.refuses("account", "tiny.json", "--delta", "1e-6", says="must lie between")
+        self.write("good.json", events(GAUSSIAN))
+        self.refuses("account", "good.json", "--delta", "1e-320", says="at least 1e-300")
+        self.refuses("account", ".", "--delta", "1e-6", says="folder")
+
 
 class Calibrate(CliTest):
     def test_what_it_says_is_what_the_accountant_accepts(self):
@@ -80,6 +91,8 @@ class Calibrate(CliTest):
         self.refuses("calibrate", "--epsilon", "1", "--delta", "1", says="delta")
         self.refuses("calibrate", *good, "--steps", "0", says="steps")
         self.refuses("calibrate", *good, "--sampling-rate", "1.5", says="sampling_rate")
+        self.refuses("calibrate", *good, "--sampling-rate", "1e-300", says="at least 1e-12")
+        self.refuses("calibrate", "--epsilon", "1e-300", "--delta", "1e-6", says="between 1e-9 and 1e9")
         self.refuses("calibrate", *good, "--plan", "selct", says="did you mean 'select'")
         self.refuses("calibrate", *good, "--neighbours", "both", says="--neighbours")
         self.refuses("calibrate", *good, "--plan", "select+release", "--share", "1", says="--share")

@@ -33,6 +33,8 @@ double log_of(double delta) {
 constexpr double kSearchGrid = 1e-2;
 constexpr double kClose = 1.6e-2;
 constexpr double kClear = 2e-3;
+// Below this epsilon delta hardly depends on it, and a per cent of delta is more than a per cent of epsilon: always look again.
+constexpr double kFlat = 0.05;
 
 struct Bracket {
   double safe, unsafe;  // ln scale
@@ -78,7 +80,7 @@ std::optional<Bracket> cross(const F& excess, double start, double stride, doubl
 }
 
 Error no_answer() {
-  return failed("calibration: no noise level within the range of double precision meets this target");
+  return failed("calibration: no noise level in the range that the accountants cover meets this target");
 }
 
 }  // namespace
@@ -133,7 +135,7 @@ Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(
       if (!near) break;
       x = near->safe;
       const double value = bound(x);
-      if (value <= goal - kClear && value > goal - kClose) return std::exp(x);
+      if (value <= goal - kClear && value > goal - kClose && epsilon > kFlat) return std::exp(x);
       if (value <= goal && value > goal - kClose) return settle(x);
       start = x;
       stride = 0.004;
@@ -155,7 +157,7 @@ bool has_sampled_gaussian(const Plan& plan) {
 Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess,
                              Accountant accountant) {
   const Plan first = plan_at(guess);
-  PARLEY_CHECK(validate(first));
+  if (!validate(first)) return fail(no_answer());
   // Sampled Gaussians: loss distributions are never behind the others where they answer at all, and asking the others
   // too would take most of the time. What they prove, the best accountant proves.
   if (accountant == Accountant::kBest && has_sampled_gaussian(first)) {

@@ -137,7 +137,7 @@ double zcdp_within(double epsilon, double delta) {
   // Bisection on ln rho; the classic conversion gives a rho that is always safe.
   const double log_inverse = -std::log(delta);
   const double root = epsilon / (std::sqrt(log_inverse + epsilon) + std::sqrt(log_inverse));
-  double low = std::log(root * root), high = low;
+  double low = 2 * std::log(root), high = low;
   const auto safe = [&](double log_rho) { return delta_from_zcdp(std::exp(log_rho), epsilon) <= delta; };
   if (!safe(low)) low -= 1;
   do high += 1;

@@ -16,6 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kLeastCost = 1e-15, kLargestCost = 1e9;
+constexpr int kDeepest = 16;  // nesting of JSON
+
 enum class Rule { kPositive, kRate, kProbability };
 
 template <class M>
@@ -106,12 +109,33 @@ Result<void> check(double value, Rule rule, const std::string& field) {
       break;
     case Rule::kRate:
       if (!(value > 0) || !(value <= 1)) return refuse("must lie above 0 and at most 1");
+      if (value < 1e-12) return refuse("must be at least 1e-12");
       break;
     case Rule::kProbability:
       if (!(value > 0) || !(value < 1)) return refuse("must lie strictly between 0 and 1");
       break;
   }
   return {};
+}
+
+// What one step costs, on the scale of its loss: sensitivity over noise, epsilon, or sqrt(rho).
+template <class M>
+double cost_of(const M& m) {
+  if constexpr (requires { m.sensitivity / m.sigma; }) return m.sensitivity / m.sigma;
+  if constexpr (requires { m.sensitivity / m.scale; }) return m.sensitivity / m.scale;
+  if constexpr (requires { m.epsilon; }) return m.epsilon;
+  if constexpr (requires { m.rho; }) return std::sqrt(m.rho);
+  if constexpr (requires { m.noise_multiplier; }) return 1 / m.noise_multiplier;
+  return 1;
+}
+
+// Where the accountants were checked: beyond, squares leave the range of a double and an answer could come out too low.
+Result<void> check_cost(double cost, const std::string& field) {
+  if (cost >= kLeastCost && cost <= kLargestCost) return {};
+  return fail(bad_input({.field = field},
+                        fmt::format("sensitivity / noise, epsilon or sqrt(rho) of a step must lie between {:g} and {:g}",
+                                    kLeastCost, kLargestCost),
+                        fmt::format("{:g}", cost)));
 }
 
 Result<void> check_count(std::int64_t count, const std::string& field) {
@@ -211,8 +235,16 @@ Result<Event> read_event(const Json& object, const Place& place) {
 }
 
 Result<Json> read_json(std::string_view text, std::string_view file) {
+  struct TooDeep {};
   try {
-    return Json::parse(text);
+    return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+      if (depth > kDeepest) throw TooDeep{};
+      return true;
+    });
+  } catch (const TooDeep&) {
+    return fail(bad_input({.file = std::string(file)}, fmt::format("is nested more than {} deep", kDeepest)));
+  } catch (const Json::out_of_range&) {
+    return fail(bad_input({.file = std::string(file)}, "holds a number beyond the range of a double"));
   } catch (const Json::parse_error& error) {
     const std::size_t end = std::min(text.size(), error.byte);
     std::size_t line = 1;
@@ -247,6 +279,7 @@ Result<void> validate(const Mechanism& mechanism, std::string_view field) {
       [&]<class M>(const M& m) -> Result<void> {
         for (const auto& entry : Describe<M>::kFields)
           PARLEY_CHECK(check(m.*(entry.value), entry.rule, fmt::format("{}.{}", field, entry.key)));
+        PARLEY_CHECK(check_cost(cost_of(m), std::string(field)));
         if constexpr (HasDimensions<M>)
           PARLEY_CHECK(check_count(m.dimensions, fmt::format("{}.dimensions", field)));
         return {};

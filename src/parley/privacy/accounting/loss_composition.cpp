@@ -129,7 +129,10 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   // Laws on a few points lose their spread when tilted hard; what is left of it must not shrink the grid to
   // nothing.
   const double deviation = std::sqrt(std::max(centre.variance, 1e-3 * aim.cumulants(0).variance));
-  if (!(deviation > 0) || !std::isfinite(deviation)) return window;
+  // delta is a difference of sums whose terms agree up to the spread of the loss: below this the 1e-11 that every answer
+  // is widened by would not cover their rounding.
+  constexpr double kLeastDeviation = 1e-7;
+  if (!(deviation > kLeastDeviation) || !std::isfinite(deviation)) return window;
 
   // How far the tilted sum reaches, by Chernoff: points beyond hold less than e^-kWindowLog.
   const auto reach = [&](int side) {
@@ -407,11 +410,33 @@ double LossComposition::epsilon_in(int direction, double delta, double tolerance
   return answer;
 }
 
+// Where no window that was aimed at delta reaches it (few steps, whose law is far from normal): by windows aimed at
+// epsilon, each of which gives a valid delta.
+double LossComposition::epsilon_by_bisection(int direction, double delta, double tolerance) const {
+  const auto safe = [&](double epsilon) { return delta_in(direction, epsilon, tolerance) <= delta; };
+  if (safe(0)) return 0;
+  constexpr double kLargest = 1e4;
+  double low = 0, high = 1e-3;
+  while (!safe(high)) {
+    low = high;
+    high *= 2;
+    if (high > kLargest) return kInfinity;
+  }
+  while (high - low > 0.1 * tolerance * high) {
+    const double middle = 0.5 * (low + high);
+    (safe(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
 double LossComposition::epsilon(double delta, double tolerance) const {
-  const double forward = epsilon_in(+1, delta, tolerance);
+  double forward = epsilon_in(+1, delta, tolerance);
+  if (std::isinf(forward) && available_ && delta > -std::expm1(log_no_leak_))
+    forward = epsilon_by_bisection(+1, delta, tolerance);
   if (symmetric() || std::isinf(forward) || parts_.empty()) return forward;
   if (tolerance < kCoarse && delta_in(-1, forward, kCoarse, delta) <= delta) return forward;
-  return std::max(forward, epsilon_in(-1, delta, tolerance));
+  const double backward = epsilon_in(-1, delta, tolerance);
+  return std::max(forward, std::isinf(backward) ? epsilon_by_bisection(-1, delta, tolerance) : backward);
 }
 
 }  // namespace parley::privacy::accounting

@@ -56,6 +56,7 @@ class LossComposition {
 
   [[nodiscard]] Window compose(const Target& target) const;
   [[nodiscard]] double epsilon_in(int direction, double delta, double tolerance) const;
+  [[nodiscard]] double epsilon_by_bisection(int direction, double delta, double tolerance) const;
   [[nodiscard]] bool symmetric() const;
 
   std::vector<Part> parts_;

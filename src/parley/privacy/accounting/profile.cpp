@@ -17,10 +17,11 @@ double upward(Real delta) {
   return std::clamp(static_cast<double>(delta) * (1 + kSlack), 0.0, 1.0);
 }
 
-// reach - covered, where each is good to a few units in the last place: for steps of almost no cost the two
-// agree to many digits, and what is left of the difference is widened by what rounding may have taken.
-Real difference(Real reach, Real covered) {
-  return reach - covered + 8 * std::numeric_limits<Real>::epsilon() * (reach + covered);
+// reach - covered: for steps of almost no cost the two agree to many digits, and what is left of the difference is
+// widened by what rounding may have taken. Each is good to a few units in the last place; a normal tail beyond x to x^2
+// units more, since a relative error of x is one of x^2 of the tail.
+Real difference(Real reach, Real covered, Real x = 0) {
+  return reach - covered + (8 + 2 * x * x) * std::numeric_limits<Real>::epsilon() * (reach + covered);
 }
 
 Real laplace_delta(Real e, Real epsilon) {
@@ -41,10 +42,10 @@ Real pure_delta(Real e, Real epsilon) {
 Real sampled_delta(const SampledGaussian& pair, double epsilon) {
   const double above = pair.at_loss(epsilon);
   const Real growth = std::exp(static_cast<Real>(epsilon));
-  const Real forward = difference(pair.p_above(above), growth * pair.q_above(above));
+  const Real forward = difference(pair.p_above(above), growth * pair.q_above(above), (std::fabs(above) + 1) / pair.sigma);
   if (pair.neighbours == Neighbours::kReplaceOne || -epsilon <= pair.smallest_loss()) return forward;
   const double below = pair.at_loss(-epsilon);
-  return std::max(forward, difference(pair.q_below(below), growth * pair.p_below(below)));
+  return std::max(forward, difference(pair.q_below(below), growth * pair.p_below(below), (std::fabs(below) + 1) / pair.sigma));
 }
 
 // The loss at x is Delta (Delta - 2x)/(2 sigma^2) for P around 0 and Q around Delta, so the best event is x <
@@ -92,7 +93,7 @@ double gaussian_delta(double mu, double epsilon) {
   const Real reach = normal_tail(low);
   // Beyond exp's range the subtracted term is dropped: larger, hence still valid.
   const Real covered = epsilon < 11000 ? std::exp(static_cast<Real>(epsilon)) * normal_tail(high) : Real{0};
-  return upward(difference(reach, covered));
+  return upward(difference(reach, covered, high));
 }
 
 double gaussian_epsilon(double mu, double delta) {

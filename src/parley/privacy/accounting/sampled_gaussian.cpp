@@ -98,8 +98,9 @@ long double SampledGaussian::q_below(double x) const {
 double renyi_sampled_gaussian(const SampledGaussian& pair, double order) {
   const double s = pair.sigma, q = pair.rate, variance = s * s;
   const bool replace = pair.neighbours == Neighbours::kReplaceOne;
-  if (q == 1) return order * (replace ? 4 : 1) / (2 * variance);
-  if (order * s > 1e15) return kInfinity;
+  // Without sampling. With it never more: divergences of mixtures with equal weights are at most the parts' largest.
+  const double unsampled = order * (replace ? 4 : 1) / (2 * variance) * (1 + kSlack);
+  if (q == 1 || !std::isnormal(variance) || order * s > 1e15) return unsampled;
 
   const double step = std::min(s / 1.6, 0.45 * variance);
   const double scale = std::log(step / (s * std::sqrt(2 * std::numbers::pi)));
@@ -137,24 +138,31 @@ double renyi_sampled_gaussian(const SampledGaussian& pair, double order) {
     }
   };
 
-  // The integrand lives near 0, near the order, and between them where the two peaks overlap.
-  constexpr double kReach = 9.5;
+  // The integrand lives near 0, near the order a, and between them where the two peaks overlap. Replace-one with a rate
+  // above 1/2: left of x = s^2 ln(q/(1-q)) - 1/2 Q is mostly N_{-1} and the peak is that of N_1^a N_{-1}^(1-a), at 2a - 1.
+  constexpr double kReach = 9.5, kMostPoints = 20000;
   const double reach = kReach * s + 1;
+  const double last_peak =
+      replace && q > 0.5 ? std::clamp(variance * std::log(q / (1 - q)) - 0.5, order, 2 * order - 1) : order;
+  const bool apart = order > 60 * variance + 2 * reach;
+  const double swept = apart ? 4 * reach + (last_peak - order) : last_peak + 2 * reach;
+  if (!(swept / step < kMostPoints)) return unsampled;
   const auto sweep = [&](double low, double high) {
     const auto first = static_cast<long long>(std::ceil(low / step)),
                last = static_cast<long long>(std::floor(high / step));
     for (long long i = first; i <= last; ++i) visit(static_cast<double>(i) * step);
   };
-  if (order > 60 * variance + 2 * reach) {
+  if (apart) {
     sweep(-reach, reach);
-    sweep(order - reach, order + reach);
+    sweep(order - reach, last_peak + reach);
   } else {
-    sweep(-reach, order + reach);
+    sweep(-reach, last_peak + reach);
   }
-  if (sum == 0) return 0;
+  // Every term below the smallest double: so is the moment, and this is not.
+  if (sum == 0) return std::min(unsampled, 1e-280);
   const double log_excess = top + std::log(sum);
   const double log_moment = log_excess > 36 ? log_excess : std::log1p(std::exp(log_excess));
-  return log_moment / (order - 1) * (1 + 1e-11);
+  return std::min(unsampled, log_moment / (order - 1) * (1 + 1e-11));
 }
 
 }  // namespace parley::privacy::accounting
