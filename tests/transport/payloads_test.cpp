@@ -1,0 +1,124 @@
+// The same job in one process and over gRPC: every task and every answer of every party, byte for byte.
+#include <gtest/gtest.h>
+
+#include "parley/catalog/coordinate.h"
+#include "parley/catalog/private_site.h"
+#include "parley/transport/in_process/in_process.h"
+#include "tests/data/temporary_folder.h"
+#include "tests/transport/loopback.h"
+
+using namespace parley;
+using catalog::Job;
+using catalog::PartyTable;
+using wire::Bytes;
+
+namespace {
+
+struct Case {
+  std::string example;
+  std::vector<std::string> settings;
+};
+
+const std::vector<std::string> kPrivate{"privacy.epsilon=2", "privacy.delta=1e-5"};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::string name : {"fed-iter-ht", "fed-ht", "distributed-iht"})
+    all.push_back(
+        {"hospitals",
+         {"algorithm.name=" + name, "algorithm.iterations=3", "algorithm.batch=16", "model.intercept=none"}});
+  all.push_back({"clinic-and-insurer", {"algorithm.iterations=4", "labels.public=true"}});
+  const std::size_t open = all.size();
+  for (std::size_t c = 0; c < open; ++c) {
+    Case also = all[c];
+    also.settings.insert(also.settings.end(), kPrivate.begin(), kPrivate.end());
+    all.push_back(also);
+  }
+  return all;
+}
+
+// One party behind its handler, as every transport has it; notes what it is asked and what it answers.
+class Noted {
+ public:
+  Noted(const Job& job, int number, const std::string& ledger) {
+    auto tables = job.federation->read(job, {&number, 1});
+    EXPECT_TRUE(tables) << tables.error().message;
+    table_ = std::move(tables->front());
+    if (job.privacy) {
+      Job own = job;
+      own.privacy->ledger = ledger + "/" + table_.party;
+      const auto opened =
+          catalog::open_site(own, catalog::objective_of(job, table_.train.labels.classes), table_, {});
+      EXPECT_TRUE(opened) << opened.error().message;
+    }
+    handler_.emplace([this, job](const rounds::Opening&) { return catalog::admit(job, table_); }, "");
+  }
+  transport::Respond respond() {
+    return [this](std::string_view frame) {
+      auto answer = handler_->respond(frame);
+      const auto asked = wire::read_frame(frame);
+      if (asked && asked->header.kind == wire::Kind::kTask) {
+        payloads.emplace_back(asked->payload);
+        payloads.emplace_back(wire::read_frame(**answer)->payload);
+      }
+      return answer;
+    };
+  }
+  [[nodiscard]] bool over() const { return handler_->over(); }
+  std::vector<Bytes> payloads;
+
+ private:
+  PartyTable table_;
+  std::optional<rounds::Handler> handler_;
+};
+
+std::vector<std::unique_ptr<Noted>> parties_of(const Job& job, const std::string& ledger) {
+  std::vector<std::unique_ptr<Noted>> parties;
+  for (std::size_t p = 0; p < job.parties.size(); ++p)
+    parties.push_back(std::make_unique<Noted>(job, static_cast<int>(p), ledger));
+  return parties;
+}
+
+std::vector<double> train(const Job& job, transport::Channel& channel) {
+  rounds::Terms terms{.job = job.name};
+  for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
+  auto exchange = rounds::Exchange::make(channel, std::move(terms));
+  const auto run = catalog::coordinate(job, *exchange, {});
+  EXPECT_TRUE(run) << run.error().message;
+  EXPECT_TRUE(exchange->close());
+  return run ? run->learnt.parameters : std::vector<double>{};
+}
+
+}  // namespace
+
+TEST(Payloads, AreTheSameBytesInOneProcessAndOverGrpc) {
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.example + " " + one.settings.front() + (one.settings.size() > 4 ? " private" : ""));
+    const TemporaryFolder folder;
+    const auto job = catalog::read_job(
+        std::string(PARLEY_SOURCE_DIR) + "/examples/" + one.example + "/job.toml", one.settings);
+    ASSERT_TRUE(job) << job.error().message;
+
+    const auto here = parties_of(*job, (folder / "here").string());
+    std::vector<transport::Respond> responds;
+    for (const auto& party : here) responds.push_back(party->respond());
+    transport::InProcess in_process(std::move(responds));
+    const std::vector<double> model = train(*job, in_process);
+
+    const auto there = parties_of(*job, (folder / "there").string());
+    std::vector<std::string> names;
+    for (const catalog::Party& party : job->parties) names.push_back(party.name);
+    const auto server = tests::listen(names);
+    std::vector<std::unique_ptr<tests::Dialled>> dialled;
+    for (std::size_t p = 0; p < there.size(); ++p)
+      dialled.push_back(std::make_unique<tests::Dialled>(server->port(), tests::credentials(names[p]),
+                                                         there[p]->respond(),
+                                                         [party = there[p].get()] { return party->over(); }));
+    EXPECT_EQ(train(*job, *server), model);
+    for (const auto& party : dialled) party->wait();
+    for (std::size_t p = 0; p < here.size(); ++p) {
+      EXPECT_GE(here[p]->payloads.size(), 6U);
+      EXPECT_EQ(there[p]->payloads, here[p]->payloads) << names[p];
+    }
+  }
+}
