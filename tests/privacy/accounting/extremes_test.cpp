@@ -39,8 +39,9 @@ TEST(Extremes, RenyiOfReplaceOneFollowsItsPeakWhereverItLies) {
   struct Case {
     double sigma, rate, order;
   };
-  for (const auto& [sigma, rate, order] : {Case{30, 0.99, 1000}, {100, 0.999999, 3000}, {1, 0.9, 50}, {0.5, 0.7, 20},
-                                           {2, 0.3, 40}, {5, 0.5, 100}, {0.7, 0.999, 300}, {3, 0.01, 12}}) {
+  const std::vector<Case> cases{{30, 0.99, 1000}, {100, 0.999999, 3000}, {1, 0.9, 50},     {0.5, 0.7, 20},
+                                {2, 0.3, 40},     {5, 0.5, 100},         {0.7, 0.999, 300}, {3, 0.01, 12}};
+  for (const auto& [sigma, rate, order] : cases) {
     const double plain = renyi_by_a_plain_sum(sigma, rate, order);
     const double ours = accounting::renyi_sampled_gaussian({sigma, rate, Neighbours::kReplaceOne}, order);
     EXPECT_GE(ours, plain * (1 - 1e-9)) << sigma << " " << rate << " " << order;
@@ -97,8 +98,9 @@ TEST(Extremes, CalibrationStaysWithinItsTarget) {
     double epsilon, delta, rate;
     std::int64_t steps;
   };
-  for (const auto& [epsilon, delta, rate, steps] :
-       {Case{0.3, 5.43e-7, 0.00728, 6}, {1e-6, 1e-9, 0.01, 1'000'000}, {0.01, 1e-6, 0.1, 3}, {5, 1e-5, 0.5, 2}}) {
+  const std::vector<Case> cases{
+      {0.3, 5.43e-7, 0.00728, 6}, {1e-6, 1e-9, 0.01, 1'000'000}, {0.01, 1e-6, 0.1, 3}, {5, 1e-5, 0.5, 2}};
+  for (const auto& [epsilon, delta, rate, steps] : cases) {
     const Target target{Epsilon::make(epsilon).value(), Delta::make(delta).value(), Neighbours::kAddRemove};
     const auto noise = sampled_gaussian_noise(target, rate, steps);
     ASSERT_TRUE(noise) << epsilon;
