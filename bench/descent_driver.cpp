@@ -150,7 +150,7 @@ Result<algorithms::Fit> train(const std::string& verb, const algorithms::Problem
 
 int main() {
   Data data;
-  std::optional<privacy::GridFeatures> grid;
+  std::optional<privacy::GridFeatures> known, stated;  // of n records, which replace-one makes public and add-remove does not
   algorithms::Fit fit;
   std::string line;
   while (std::getline(std::cin, line)) {
@@ -161,10 +161,9 @@ int main() {
       std::string path;
       words >> path;
       data = load(path);
-      grid.emplace(
-          privacy::GridFeatures::make(
-              data.features, std::vector<double>(static_cast<std::size_t>(data.features.cols()), 1.0))
-              .value());
+      const std::vector<double> bounds(static_cast<std::size_t>(data.features.cols()), 1.0);
+      known.emplace(privacy::GridFeatures::make(data.features, bounds).value());
+      stated.emplace(privacy::GridFeatures::make(data.features, bounds, data.labels.size()).value());
       std::printf("%d %d\n", data.features.rows(), data.features.cols());
     } else if (verb == "threads") {
       int threads = 1;
@@ -211,12 +210,14 @@ int main() {
       const double target = open ? 1.0 : std::stod(epsilon);
       const auto neighbours = says(options, "neighbours", "replace-one") ? privacy::Neighbours::kReplaceOne
                                                                          : privacy::Neighbours::kAddRemove;
+      // Under add-remove the public number of records is stated; here it is n.
+      const privacy::GridFeatures& grid = neighbours == privacy::Neighbours::kReplaceOne ? *known : *stated;
       Purse purse(target, delta, neighbours);
       const auto bits = privacy::SecureGenerator::from_system().value();
       privacy::Gate gate = purse.gate(*bits);
       const algorithms::PrivateTerms terms{
           .target = {*privacy::Epsilon::make(target), *privacy::Delta::make(delta), neighbours},
-          .features = &*grid,
+          .features = &grid,
           .gate = &gate};
       const glm::Objective objective{.task = glm::Task::kLogistic,
                                      .intercept = number(options, "intercept").value_or(0) != 0
@@ -224,7 +225,7 @@ int main() {
                                                       : glm::Intercept::kNone};
       const double cpu = cpu_seconds();
       const double wall = wall_seconds();
-      auto trained = train(verb, {grid->matrix(), data.labels, objective, open ? nullptr : &terms}, options);
+      auto trained = train(verb, {grid.matrix(), data.labels, objective, open ? nullptr : &terms}, options);
       if (!trained) {
         std::printf("error %s\n", trained.error().message.c_str());
       } else {

@@ -6,7 +6,7 @@ Logistic regression on a9a (its own test file), w8a and news20 (classes 11-20 ag
 by a fixed seed), rows of norm 1. "default" is what a job gets that sets nothing: every number of the run is a formula in n, d, the bounds and
 epsilon. "best" is the best mean test AUC over a grid, chosen by looking at the test rows: not private, and said so. Noise is from
 the system's generator, so figures differ from run to run by about their standard errors. Add-remove is the relation under which peers
-report; replace-one needs about twice the noise.
+report; it hides n, so a run states a public number of records, and here that is n. Replace-one needs about twice the noise.
 """
 import argparse
 import csv

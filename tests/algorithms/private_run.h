@@ -20,6 +20,7 @@ struct PrivateRunOptions {
   std::optional<double> budget{};  // epsilon of the site; absent: that of the run
   double derivative_bound = 1;
   std::optional<double> row_bound{};  // absent: sqrt(d)
+  std::optional<std::size_t> records{};  // stated under add-remove; absent: n
 };
 
 // Features are those of [-1, 1].
@@ -27,7 +28,8 @@ class PrivateRun {
  public:
   PrivateRun(const Data& data, const PrivateRunOptions& options)
       : data_(data),
-        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0))),
+        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0),
+                                               stated(data, options))),
         bits_(options.seed) {
     const privacy::Purse purse{"records", privacy::Unit::kRecord, options.neighbours};
     ledger_.emplace(std::move(*privacy::Ledger::open(folder_.path().string())));
@@ -41,7 +43,8 @@ class PrivateRun {
   // On other data, with the releases of another run.
   PrivateRun(const Data& data, const PrivateRunOptions& options, const privacy::Transcript& told)
       : data_(data),
-        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0))),
+        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0),
+                                               stated(data, options))),
         bits_(options.seed) {
     gate_.emplace(privacy::Gate::replay(told, {"records", privacy::Unit::kRecord, options.neighbours}));
     set_terms(options, *gate_);
@@ -60,6 +63,10 @@ class PrivateRun {
   const privacy::GridFeatures& features() const { return features_; }
 
  private:
+  static std::optional<std::size_t> stated(const Data& data, const PrivateRunOptions& options) {
+    if (options.neighbours == privacy::Neighbours::kReplaceOne) return std::nullopt;
+    return options.records.value_or(data.labels.size());
+  }
   static std::size_t columns(const Data& data) { return static_cast<std::size_t>(data.features.cols()); }
   void set_terms(const PrivateRunOptions& options, privacy::Gate& gate) {
     terms_.emplace(algorithms::PrivateTerms{

@@ -23,22 +23,25 @@ class PrivateSite {
     double label_bound = 1;
     std::uint64_t seed = 1;
     Calibration calibration = Calibration::kProved;
+    std::optional<std::size_t> records{};  // stated: the relation is then add-remove
   };
 
   PrivateSite(const linalg::Matrix& features, const Limits& limits, std::optional<privacy::Transcript> transcript = {})
-      : features_(*privacy::GridFeatures::make(features, std::vector<double>(static_cast<std::size_t>(features.cols()), 1.0))),
+      : features_(*privacy::GridFeatures::make(features, std::vector<double>(static_cast<std::size_t>(features.cols()), 1.0),
+                                               limits.records)),
         bits_(limits.seed) {
     std::string pattern = (std::filesystem::temp_directory_path() / "parley-site-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
     ledger_.emplace(std::move(*privacy::Ledger::open(folder_)));
-    const privacy::Purse purse{"records", privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne};
+    const auto neighbours = limits.records ? privacy::Neighbours::kAddRemove : privacy::Neighbours::kReplaceOne;
+    const privacy::Purse purse{"records", privacy::Unit::kRecord, neighbours};
     const auto budget = *privacy::Epsilon::make(limits.budget > 0 ? limits.budget : limits.epsilon);
     const auto delta = *privacy::Delta::make(limits.delta);
     (void)ledger_->set_budget(purse, {budget, delta, privacy::Composition::kPlans});
     gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
                              : std::move(*privacy::Gate::open(*ledger_, purse, "run", bits_)));
     gate_->keep_transcript();
-    terms_.emplace(PrivateTerms{.target = {*privacy::Epsilon::make(limits.epsilon), delta},
+    terms_.emplace(PrivateTerms{.target = {*privacy::Epsilon::make(limits.epsilon), delta, neighbours},
                                 .calibration = limits.calibration,
                                 .derivative_bound = limits.derivative_bound,
                                 .label_bound = limits.label_bound,

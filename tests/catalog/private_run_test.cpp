@@ -368,7 +368,7 @@ TEST_F(PrivateRun, AJobCannotWorkAroundTheLimits) {
     EXPECT_EQ(header(answer(handler, task(1))).kind, Kind::kRefuse);
   };
   refused({"algorithm.seed=3"}, "seed that others know");
-  refused({"privacy.neighbours=add-remove"}, "limits.neighbours");
+  refused({"privacy.neighbours=add-remove", "privacy.records=100"}, "limits.neighbours");
   refused({"privacy.calibration=paper"}, "privacy.calibration");
   std::ofstream(folder_ / "schema.toml")
       << std::string(kSchema).replace(std::string(kSchema).find("levels"), 19, "");

@@ -71,6 +71,41 @@ class Private(CliTest):
         account = self.json_of("account", "events.json", "--delta", "1e-5")
         self.assertAlmostEqual(account["epsilon"], privacy["epsilon"], places=9)
 
+    def test_add_remove_needs_a_public_number_of_records(self):
+        hidden = ("--set", "privacy.neighbours=add-remove")
+        for verb in ("train", "plan"):
+            told = self.refuses(verb, "job.toml", *hidden, says="privacy.records")
+            self.assertIn("records = 10000", told)
+        for number, says in ((0, "must lie between"), (-3, "must lie between"), (1e12, "must lie between"), (100, "a quarter")):
+            self.refuses("train", "job.toml", *hidden, "--set", f"privacy.records={number:.0f}", "--out", "run", "--quiet", says=says)
+        stated = (*hidden, "--set", "privacy.records=2500")
+        self.refuses("train", "job.toml", *stated, "--set", "data.test_fraction=0.2", "--quiet", says="test_fraction")
+        privacy = self.json_of("train", "job.toml", *stated, "--out", "run", "--quiet")["privacy"]
+        self.assertEqual((privacy["neighbours"], privacy["records"]), ("add-remove", 2500))
+        self.assertIn("the number that the job states", privacy["statement"])
+        self.assertEqual(self.json_of("plan", "job.toml", *stated)["records"], 2500)
+        self.succeeds("train", "job.toml", *hidden, "--set", "party.site.records=2500", "--out", "other", "--quiet")
+
+    def test_replace_one_takes_the_true_number_of_records_or_none(self):
+        self.refuses("train", "job.toml", "--set", "privacy.records=2999", "--quiet", says="privacy.records")
+        privacy = self.json_of("train", "job.toml", "--set", "privacy.records=3000", "--out", "run", "--quiet")["privacy"]
+        self.assertEqual(privacy["records"], 3000)
+
+    def test_add_remove_shows_no_trace_of_how_many_records_there_are(self):
+        # A row of zeros adds nothing to any sum: with and without it the same seed writes the same model, to the byte.
+        rows = (self.folder / "data.csv").read_text().splitlines()[:1024]  # a header and 1023 records
+        self.write("plain.toml", JOB.replace("l1_radius = 3.0", "").replace("iterations = 20", ""))
+        models = {}
+        for name in ("frank-wolfe", "greedy-cd", "coordinate-descent", "sgd"):
+            for zeros in (False, True):
+                self.write("data.csv", "\n".join(rows[:500] + (["0,0,1"] if zeros else []) + rows[500:]) + "\n")
+                job = "job.toml" if name == "frank-wolfe" else "plain.toml"
+                self.succeeds("train", job, "--set", f"algorithm.name={name}", "--set", "algorithm.seed=7", "--set",
+                              "privacy.neighbours=add-remove", "--set", "privacy.records=1000", "--out", f"{name}-{zeros}", "--quiet")
+                models[zeros] = (self.folder / f"{name}-{zeros}" / "model.json").read_bytes()
+            self.assertEqual(models[False], models[True], name)
+            self.assertEqual(json.loads(models[True])["provenance"]["rows"], 1000)
+
     def test_a_second_run_needs_more_budget(self):
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
         before = (self.folder / "run" / "model.json").read_bytes()

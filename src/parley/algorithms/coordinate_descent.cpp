@@ -135,8 +135,7 @@ Result<Extent> extent_of(const Problem& problem, const CoordinateSettings& setti
     const auto all = static_cast<double>(coordinates);
     const double row = std::min(std::sqrt(all), terms.row_bound / least + 1);
     const double reach = scale * coordinate_curvature(problem.objective.task) *
-                         static_cast<double>(problem.labels.size()) /
-                         (one_release * std::sqrt(all) * row * sides * terms.derivative_bound);
+                         terms.records() / (one_release * std::sqrt(all) * row * sides * terms.derivative_bound);
     extent.passes = settings.passes.value_or(
         static_cast<int>(std::clamp(std::ceil(reach), 1.0, static_cast<double>(kPasses))));
     extent.gamma = std::min(1.0, reach / extent.passes);

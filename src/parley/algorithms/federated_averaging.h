@@ -11,7 +11,8 @@
 //   fedavg.h                   no                     no                K     dense    dense
 //
 // A sparse message holds the kept entries only: 12 bytes each. Sums run in party order, whatever order the answers
-// came in. n_i is public: the number of records of a party, as in the whole of the privacy contract.
+// came in. n_i is public: of a private run under add-remove it is the number that the job states for the party
+// (local_steps.h, public_records).
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -97,7 +98,7 @@ class FederatedAveraging {
     PARLEY_TRY(const auto parameters, local_steps(objective_, settings_, work, share, memory.paid.get(), gate));
     return privacy::derive([](const std::vector<double>& learnt, const std::int64_t& records) {
       return Reply{records, packed<parts.threshold_steps>(learnt)};
-    }, parameters, privacy::Public{static_cast<std::int64_t>(share.labels.size())});
+    }, parameters, privacy::Public{public_records(share)});
   }
 
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {

@@ -46,10 +46,9 @@ Result<Fit> frank_wolfe_private(const Problem& problem, const FrankWolfeSettings
   const auto columns = static_cast<std::size_t>(problem.features.cols());
   const bool constant = problem.objective.intercept == glm::Intercept::kPenalised;
   const std::size_t coordinates = static_cast<std::size_t>(problem.objective.classes) * (columns + (constant ? 1 : 0));
-  const auto records = static_cast<double>(problem.labels.size());
   const std::int64_t asked =
       settings.iterations ? *settings.iterations
-                          : steps_within_signal(terms.target, records, 2 * coordinates, {.signal = kSignal});
+                          : steps_within_signal(terms.target, terms.records(), 2 * coordinates, {.signal = kSignal});
   PARLEY_TRY(const VertexPlan plan, reserve(terms, asked));
   PARLEY_TRY(const std::unique_ptr<PrivateVertices> vertices,
              settings.mode != FrankWolfeMode::kPlain && residuals_need_no_clip(problem)

@@ -170,9 +170,8 @@ Result<Fit> openly(const Problem& problem, const GreedySettings& settings, const
 
 Result<Fit> privately(const Problem& problem, const GreedySettings& settings, const Observer& observer) {
   GreedyPoint point(problem, settings);
-  const auto records = static_cast<double>(problem.labels.size());
   const std::int64_t asked =
-      settings.iterations.value_or(greedy_steps(problem.privacy->target, records, point.weights.size()));
+      settings.iterations.value_or(greedy_steps(problem.privacy->target, problem.privacy->records(), point.weights.size()));
   PARLEY_TRY(GatedSite site, GatedSite::open(problem, point.scores, asked, settings.share));
   point.largest_weight = site.largest_weight(point.scores);
   PARLEY_CHECK(refresh(point, site));

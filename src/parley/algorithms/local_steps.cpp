@@ -92,6 +92,11 @@ std::vector<std::size_t> draw_batch(const LocalSettings& settings, const RowShar
   return {drawn.begin(), drawn.end()};
 }
 
+std::int64_t public_records(const RowShare& share) {
+  return share.privacy == nullptr ? static_cast<std::int64_t>(share.labels.size())
+                                  : static_cast<std::int64_t>(share.privacy->records());
+}
+
 double step_size(const glm::Objective& objective, const LocalSettings& settings, double row_norm) {
   if (settings.step > 0) return settings.step;
   const double constant = static_cast<double>(intercepts_per_class(objective));

@@ -51,6 +51,9 @@ void keep_largest(const glm::Objective& objective, std::span<double> parameters)
 // The records of step k of a round, ascending.
 std::vector<std::size_t> draw_batch(const LocalSettings& settings, const RowShare& share, std::int64_t round, int k);
 
+// n_i as the other parties may know it: the party's weight in an average.
+std::int64_t public_records(const RowShare& share);
+
 enum class AfterStep { kNothing, kThreshold };
 
 // The step of the settings, or 1/(c X^2 + l2): c the curvature of the loss, X the largest norm of a row of any party.

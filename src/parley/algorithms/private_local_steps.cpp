@@ -27,8 +27,7 @@ Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm:
   if (settings.batch_growth != 1)
     return fail(bad_input({.field = "algorithm.batch_growth"}, "a private run samples every step at the same rate"));
   const PrivateTerms& terms = *share.privacy;
-  const auto records = static_cast<double>(share.labels.size());
-  const double rate = settings.batch == 0 ? 1.0 : std::min(1.0, static_cast<double>(settings.batch) / records);
+  const double rate = settings.batch == 0 ? 1.0 : std::min(1.0, static_cast<double>(settings.batch) / terms.records());
   PARLEY_TRY(privacy::PoissonSampling sampling, privacy::PoissonSampling::make(rate));
   PARLEY_TRY(privacy::BatchSum sum,
              privacy::BatchSum::make(*terms.features, {.norm_bound = settings.clip > 0 ? settings.clip : default_clip(objective, terms),

@@ -3,7 +3,7 @@
 //   every record joins with probability q, independently;  s = sum of the clipped gradients of those who joined
 //   released:   s + N(0, (z C)^2 I);      the step then uses  g = s / (q n_i)
 //
-// q = b / n_i (1 without a batch), C the norm that one record's gradient may have. A run of T rounds takes T K such steps;
+// q = b / n_i (1 without a batch), n_i the party's public number of records (private_terms.h), C the norm that one record's gradient may have. A run of T rounds takes T K such steps;
 // z is what the accountant proves for all of them together, and all are charged before the first is drawn. Whatever
 // happens to a sum afterwards - the step, the threshold, the average - is post-processing.
 //
@@ -28,7 +28,7 @@ class PrivateLocalSteps {
 
   // A noisy sum of gradients at these parameters; Fault::kBudgetEnded when the steps that were paid for are used up.
   Result<privacy::Released<std::vector<double>>> sum(std::span<const double> parameters, privacy::Gate& gate);
-  [[nodiscard]] double expected_batch() const { return sampling_.rate() * static_cast<double>(problem_.labels.size()); }
+  [[nodiscard]] double expected_batch() const { return sampling_.rate() * problem_.privacy->records(); }
 
  private:
   PrivateLocalSteps(const Problem& problem, privacy::PoissonSampling sampling, privacy::BatchSum sum, privacy::Deviation noise)

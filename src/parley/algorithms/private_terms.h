@@ -1,6 +1,7 @@
 // Under which terms a trainer runs when it is private. A trainer is one function: with `Problem::privacy` null it reads
 // the data freely; otherwise everything that its iterates depend on leaves through the gate, and its settings (steps,
-// step sizes, noise) come from the public numbers here, from n and from d.
+// step sizes, noise) come from the public numbers here and from d. The number of records among them is records(): n itself
+// under replace-one, what the job states under add-remove, where n must show in the released sums and nowhere else.
 //
 // How a private trainer runs:
 //   1. sums (privacy/sensitivity/exact_sums.h) on `features` enforce the bound of every score and value;
@@ -39,6 +40,8 @@ struct PrivateTerms {
   double label_bound = 1;       // |y_i|
   const privacy::GridFeatures* features = nullptr;  // Problem::features is its matrix; it knows the columns' bounds
   privacy::Gate* gate = nullptr;
+
+  [[nodiscard]] double records() const { return features->records(); }
 };
 
 }  // namespace parley::algorithms

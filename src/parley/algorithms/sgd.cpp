@@ -38,7 +38,7 @@ class Iterate {
 
   // W <- project(prox(W - h sum / (q n) + beta (W - W_before)))
   void move(std::span<const double> sum) {
-    const double factor = plan_.step / (plan_.rate * static_cast<double>(problem_.labels.size()));
+    const double factor = plan_.step / (plan_.rate * plan_.records);
     const glm::Penalty penalty = penalty_of(problem_.objective);
     const bool penalised = penalty.l1 > 0 || penalty.l2 > 0;
     for (std::size_t c = 0; c < weights_.size(); ++c) {
@@ -164,6 +164,7 @@ SgdShape shape_of(const Problem& problem) {
     return shape;
   }
   const PrivateTerms& terms = *problem.privacy;
+  shape.records = terms.records();
   shape.row_norm = std::sqrt(terms.row_bound * terms.row_bound + constant);
   shape.target = terms.target;
   shape.derivative_bound = std::min(terms.derivative_bound, derivative_at_zero(problem, terms));

@@ -87,8 +87,10 @@ Result<SgdPlan> private_plan(const SgdShape& shape, const SgdSettings& settings)
 
 Result<SgdPlan> sgd_plan(const SgdShape& shape, const SgdSettings& settings) {
   PARLEY_CHECK(check(settings));
-  if (shape.target) return private_plan(shape, settings);
-  return open_plan(shape, settings);
+  PARLEY_TRY(SgdPlan plan,
+             shape.target ? private_plan(shape, settings) : Result<SgdPlan>(open_plan(shape, settings)));
+  plan.records = shape.records;
+  return plan;
 }
 
 }  // namespace parley::algorithms

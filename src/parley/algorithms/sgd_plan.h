@@ -31,7 +31,7 @@ namespace parley::algorithms {
 
 // What a plan may depend on.
 struct SgdShape {
-  double records = 0;    // n
+  double records = 0;    // n; of a private run the public number (private_terms.h)
   double row_norm = 1;   // X: the public bound, or of the data when nothing is private
   double curvature = 1;  // c
   // Of a private run:
@@ -48,6 +48,7 @@ struct SgdPlan {
   double clip = 0;  // infinity: none
   SgdResult result = SgdResult::kTailAverage;
   double noise = 0;  // z, the deviation of a private run's noise over C; 0: none
+  double records = 0;  // n, of which a batch is expected to hold rate n
 };
 
 Result<SgdPlan> sgd_plan(const SgdShape& shape, const SgdSettings& settings);

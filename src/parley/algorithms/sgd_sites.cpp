@@ -110,10 +110,9 @@ Result<std::unique_ptr<SgdSite>> private_site(const Problem& problem, BatchDeriv
 
 bool is_linear(const Problem& problem, const SgdPlan& plan) {
   const glm::Objective& objective = problem.objective;
-  const auto records = static_cast<double>(problem.labels.size());
-  const bool sparse = kFewRecords * plan.rate * records <= static_cast<double>(problem.features.cols());
+  const bool sparse = kFewRecords * plan.rate * plan.records <= static_cast<double>(problem.features.cols());
   // Noise fine enough for noisy_total.md.
-  const bool fine = plan.noise >= 0.125 && records < 0x1p24;
+  const bool fine = plan.noise >= 0.125 && problem.privacy->features->most_records() < 0x1p24;
   return sparse && fine && plan.momentum == 0 && plan.result == SgdResult::kLast && objective.l1 == 0 &&
          objective.l2 == 0 && !objective.l1_radius && !objective.sparsity;
 }
@@ -125,7 +124,7 @@ Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives&
   PARLEY_TRY(const privacy::PoissonSampling sampling, privacy::PoissonSampling::make(plan.rate));
   PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, plan));
   const privacy::Deviation noise{plan.noise * sum.contribution()};
-  const double factor = -plan.step / (plan.rate * static_cast<double>(records));
+  const double factor = -plan.step / (plan.rate * plan.records);
   PARLEY_TRY(privacy::NoisyTotal total, privacy::NoisyTotal::make(gate, sum, noise, factor));
   PARLEY_TRY(
       const std::int64_t steps,

@@ -33,7 +33,7 @@ Introduction introduce(const PartyTable& table) {
   const data::Dataset& train = table.train;
   Introduction said;
   said.party = table.party;
-  said.rows = static_cast<std::int64_t>(train.rows());
+  said.rows = static_cast<std::int64_t>(table.site ? table.site->facts().records : train.rows());
   // Who the records are about is said only where the parties must have the same.
   if (table.aligned) said.alignment = digest(train.ids);
   if (table.site)

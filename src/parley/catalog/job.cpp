@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "parley/core/text.h"
+#include "parley/privacy/sensitivity/grid_features.h"
 
 namespace parley::catalog {
 
 namespace {
+
+constexpr double kMostRecords = privacy::GridFeatures::kMostStated;
 
 void read_model(Toml model, glm::Objective& objective) {
   if (model.kind("intercept") == Toml::Kind::kText) {
@@ -64,6 +68,8 @@ void read_privacy(Toml settings, PrivacySection& section) {
   if (section.smoothness == algorithms::Smoothness::kPrivate)
     settings.reject("smoothness", "no algorithm of this version estimates it privately; use \"bounds\"");
   settings.number("derivative_bound", section.derivative_bound, above(0));
+  std::int64_t records = 0;
+  if (settings.integer("records", records, between(1, kMostRecords))) section.records = records;
   settings.text("ledger", section.ledger);
 }
 
@@ -83,6 +89,21 @@ void check_privacy(Toml& toml, const Job& job) {
     toml.table("data").reject("scale", "standardize takes means and deviations from the data, which is not private; use \"bounds\" or \"none\"");
   if (job.objective.intercept == glm::Intercept::kFree)
     toml.table("model").reject("intercept", "a free intercept has no private form; use \"penalised\" or false");
+}
+
+// Add-remove hides how many records there are. What depends on that takes a number that the job states, and what would
+// let the number decide about other records is refused.
+void check_hidden_count(Toml& toml, const Job& job) {
+  if (job.privacy->neighbours != privacy::Neighbours::kAddRemove || job.partition == Partition::kVertical) return;
+  const bool all_state = std::all_of(job.parties.begin(), job.parties.end(), [](const Party& party) { return party.records.has_value(); });
+  if (!job.privacy->records && (job.parties.empty() || !all_state))
+    toml.table("privacy").reject("records", "is missing: add-remove hides the number of records, so the job states a public one, about as "
+                                            "large, as in records = 10000");
+  if (job.data.test_fraction.value_or(0) > 0)
+    toml.table("data").reject("test_fraction", "picks rows by their number in the table, which changes when add-remove takes one away; give "
+                                               "[[party]] a test file");
+  if (job.tune)
+    toml.reject("tune", "picks validation rows by their number in the table, which changes when add-remove takes one away; use replace-one");
 }
 
 void read_rounds(Toml section, rounds::Rules& rules) {
@@ -108,6 +129,8 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
     party.text("data", read.data);
     party.text("schema", read.schema);
     party.text("test", read.test);
+    std::int64_t records = 0;
+    if (party.integer("records", records, between(1, kMostRecords))) read.records = records;
     if (party.has("name") && read.name.empty()) party.reject("name", "must not be empty");
     if (!names.insert(read.name).second) party.reject("name", "appears twice", read.name);
     if (!read.test.empty() && job.data.test_fraction)
@@ -202,6 +225,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
     if (job.federation) toml.reject("tune", "is for single-site jobs");
     if (!job.privacy) toml.reject("tune", "chooses settings privately and needs a [privacy] section");
   }
+  if (job.privacy) check_hidden_count(toml, job);
   PARLEY_CHECK(toml.finish());
 
   if (job.partition != chosen->partition)

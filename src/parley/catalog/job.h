@@ -34,13 +34,14 @@ struct DataSection {
 
 struct PrivacySection {
   double epsilon = 1;
-  std::optional<double> delta;  // absent: 1/n^2
+  std::optional<double> delta;  // absent: 1/n^2, with the public number of records
   privacy::Unit unit = privacy::Unit::kRecord;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Against against = privacy::Against::kEveryone;
   algorithms::Calibration calibration = algorithms::Calibration::kProved;
   algorithms::Smoothness smoothness = algorithms::Smoothness::kBounds;
   std::optional<double> derivative_bound;  // R; absent: from the loss and the label's bound
+  std::optional<std::int64_t> records;     // a public number of them: needed where the relation hides n
   std::string ledger;                      // folder; empty: "ledger" in the output folder
 };
 
@@ -64,6 +65,7 @@ struct Party {
   std::string data;
   std::string schema;  // empty: none
   std::string test;    // empty: none
+  std::optional<std::int64_t> records;  // privacy.records of this party's table
 };
 
 // What a coordinated job says about its parties' files: nothing that a site would follow.

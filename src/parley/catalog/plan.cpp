@@ -95,6 +95,7 @@ Result<JobPlan> plan_job(const Job& job) {
                       kTrainerVectors * sizeof(double) * (plan.records + plan.columns) * static_cast<std::size_t>(data.objective.classes);
   if (!job.privacy) return plan;
   PARLEY_TRY(const auto site, PrivateSite::open(job, data.tables.train, data.features, data.objective, PrivateSite::Purpose::kRehearsal));
+  plan.records = site->facts().records;  // which the plan is made from
   const auto fit = job.trainer({site->features(), data.tables.train.labels.values, data.objective, &site->terms()}, {});
   if (site->gate().requests().empty()) {
     if (!fit) return fail(fit.error());

@@ -31,6 +31,7 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   report.against = section.against;
   report.calibration = section.calibration;
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
+  report.records = static_cast<std::size_t>(said.rows);
   report.derivative_bound = said.derivative_bound;
   PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, delta));
   report.accountant = privacy::name(account.chosen);
@@ -51,6 +52,8 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
   PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), delta));
   all.delta = delta.value();
   const bool parts = federation.holding() == privacy::Holding::kSameRecords;
+  all.records = 0;
+  for (const PrivacyReport& party : parties) all.records = parts ? party.records : all.records + party.records;
   all.statement = fmt::format(
       "{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}",
       parties.size(),

@@ -49,11 +49,25 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
   return {};
 }
 
+// n itself, or what the job states where the relation hides it. That n is within the grids' margin is checked there.
+Result<std::size_t> public_records(const Job& job, std::size_t rows) {
+  const auto stated = job.parties.front().records ? job.parties.front().records : job.privacy->records;
+  if (job.privacy->neighbours == privacy::Neighbours::kAddRemove) {
+    if (!stated) return fail(bad_input({job.file, 0, "privacy.records"}, "add-remove hides the number of records: state a public one"));
+    return static_cast<std::size_t>(*stated);
+  }
+  if (stated && static_cast<std::size_t>(*stated) != rows)
+    return fail(bad_input({job.file, 0, "privacy.records"},
+                          fmt::format("replace-one makes the number of training records public: leave the key out or give {}", rows),
+                          fmt::format("{}", *stated)));
+  return rows;
+}
+
 Result<PublicFacts> public_facts(const Job& job, const data::Dataset& train, const linalg::Matrix& features) {
   PARLEY_CHECK(check_schema(job, train));
   const Party& party = job.parties.front();
   PublicFacts facts;
-  facts.records = train.rows();
+  PARLEY_TRY(facts.records, public_records(job, train.rows()));
   const auto columns = static_cast<std::size_t>(features.cols());
   double squares = 0;
   for (std::size_t j = 0; j < columns; ++j) {
@@ -72,6 +86,10 @@ Result<PublicFacts> public_facts(const Job& job, const data::Dataset& train, con
   return facts;
 }
 
+std::optional<std::size_t> stated_count(const PrivacySection& section, const PublicFacts& facts) {
+  return section.neighbours == privacy::Neighbours::kAddRemove ? std::optional(facts.records) : std::nullopt;
+}
+
 std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
 }  // namespace
@@ -81,6 +99,8 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
                                  privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3), privacy::name(report.unit),
                                  privacy::name(report.neighbours), privacy::name(report.against),
                                  privacy::in_words(report.epsilon, report.delta, report.neighbours));
+  if (report.neighbours == privacy::Neighbours::kAddRemove)
+    text += " How many records there are is covered too: the number that the job states stands for it, and tables of up to four times as many are meant.";
   if (report.calibration == algorithms::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   text += " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only.";
@@ -126,15 +146,15 @@ PrivateSite::~PrivateSite() = default;
 Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const data::Dataset& train, const linalg::Matrix& features,
                                                        const glm::Objective& objective, Purpose purpose, const PaidRun& run) {
   PARLEY_TRY(PublicFacts facts, public_facts(job, train, features));
-  PARLEY_TRY(privacy::GridFeatures grid, privacy::GridFeatures::make(features, facts.column_bounds));
+  PARLEY_TRY(privacy::GridFeatures grid, privacy::GridFeatures::make(features, facts.column_bounds, stated_count(*job.privacy, facts)));
   std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
   site->section_ = *job.privacy;
   const PrivacySection& section = site->section_;
-  const auto n = static_cast<double>(train.rows());
+  const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
   PARLEY_TRY(const Delta delta, Delta::make(section.delta.value_or(1 / (n * n))));
   if (!section.delta) site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
-                                                         with_commas(static_cast<long long>(train.rows()))));
+                                                         with_commas(static_cast<long long>(site->facts_.records))));
   if (job.parties.front().schema.empty() && !job.data.features)
     site->notes_.emplace_back("data.features was not given: the number of columns is the largest index in the file, and is taken as public");
   site->seed_ = job.seed;
@@ -220,6 +240,7 @@ Result<PrivacyReport> PrivateSite::report() {
   report.against = section_.against;
   report.calibration = section_.calibration;
   report.releases = gate_->releases();
+  report.records = facts_.records;
   report.derivative_bound = terms_->derivative_bound;
   report.ledger = section_.ledger;
   report.notes = notes_;

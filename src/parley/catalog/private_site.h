@@ -1,7 +1,8 @@
 // What a site needs to train one job privately: the public numbers that bounds are made of, the ledger, the gate and
 // the terms that a trainer reads; and, after the run, what may be claimed.
 //
-// Everything that decides about noise, steps or bounds here comes from the job, the schema, n and d: they are public.
+// Everything that decides about noise, steps or bounds here comes from the job, the schema, d and the number of records:
+// n under replace-one, privacy.records under add-remove. They are public.
 // A column without a public bound, a bound or level that nobody confirmed, a rule that drops rows (n would depend on
 // the data) and a free intercept are refused.
 #pragma once
@@ -33,6 +34,7 @@ struct PrivacyReport {
   std::string accountant;  // whose proof it is
   algorithms::Calibration calibration = algorithms::Calibration::kProved;
   std::int64_t releases = 0;
+  std::size_t records = 0;  // the public number of them that noise, steps and means were made from
   double derivative_bound = 0;
   double noise_to_signal = 0;  // of the noisiest release, against the largest signal that any data could have
   privacy::Plan plan;
@@ -46,7 +48,7 @@ struct PrivacyReport {
 
 // Facts of the training table that a private run starts from.
 struct PublicFacts {
-  std::size_t records = 0;            // n
+  std::size_t records = 0;            // n; what the job states where the relation hides n
   std::vector<double> column_bounds;  // of the features as the trainer sees them
   double row_bound = 0;
   double label_bound = 1;

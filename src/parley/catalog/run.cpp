@@ -57,6 +57,10 @@ Result<void> check_trainable(const Job& job, const data::Dataset& train) {
   return fail(bad_input({file, 0, train.schema.features ? "label" : job.labels.column}, "the training rows hold one class only; a classifier needs two"));
 }
 
+bool hides_count(const Job& job) {
+  return job.privacy && job.privacy->neighbours == privacy::Neighbours::kAddRemove;
+}
+
 // Training and validation rows for tuning: a function of the row numbers alone.
 struct Split {
   data::Dataset train, validation;
@@ -139,7 +143,7 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
   trained.columns = tables.train.columns;
   trained.schema = tables.train.schema;
   trained.label = job.labels.column;
-  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, tables.train.rows(),
+  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, hides_count(job) ? site->facts().records : tables.train.rows(),
                         outcome.privacy ? outcome.privacy->statement : kNotPrivate};
 
   PARLEY_TRY(outcome.train, score(trained, tables.train));

@@ -22,7 +22,7 @@ struct Provenance {
   std::string algorithm;
   std::string version;  // of Parley
   std::optional<std::int64_t> seed;
-  std::size_t rows = 0;  // trained on; public
+  std::size_t rows = 0;  // trained on; public: what the job states where the relation hides n
   std::string privacy;   // the statement
 };
 

@@ -18,9 +18,9 @@ namespace {
 constexpr double kRoundUp = 1 + 1e-12;  // more than the rounding of a norm of 2^31 squares
 
 // Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a sum
-// of n contributions is within 1/4 grain of its value in the features' scale.
-int grain_bits(std::size_t records) {
-  return std::min(26, 50 - static_cast<int>(std::bit_width(records)));
+// of m contributions is within 1/4 grain of its value in the features' scale.
+int grain_bits(double most_records) {
+  return std::min(26, 50 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_records))));
 }
 
 }  // namespace
@@ -33,6 +33,7 @@ BatchSum::BatchSum(const GridFeatures& features, const BatchSettings& settings)
       width_(features.columns() + (settings.constant ? 1 : 0)) {}
 
 Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSettings& settings) {
+  PARLEY_CHECK(features.check(settings.neighbours));
   if (settings.classes < 1) return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
   for (const auto& [field, value] : {std::pair{"norm_bound", settings.norm_bound}, {"derivative_bound", settings.derivative_bound}})
     if (!(value > 1e-200) || !(value < 1e200))
@@ -42,7 +43,7 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
     batch.row_norms_.push_back(std::sqrt(squares + (settings.constant ? 1.0 : 0.0)) * kRoundUp);
   for (std::size_t j = 0; j < batch.width_; ++j) batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
   batch.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
-  PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, grain_bits(features.rows())));
+  PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, grain_bits(features.most_records())));
   // Per coordinate, one for the rounding and twice 1/4 for the product with the scale.
   const double grains = (batch.grain_.grains(settings.norm_bound) + 1.5 * std::sqrt(static_cast<double>(batch.coordinates()))) * kRoundUp;
   batch.contribution_ = std::ldexp(grains, batch.grain_.exponent);

@@ -30,11 +30,12 @@ ExactSums::ExactSums(const GridFeatures& features, const SumSettings& settings)
       sides_(settings.neighbours == Neighbours::kReplaceOne ? 2 : 1) {}
 
 Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSettings& settings) {
+  PARLEY_CHECK(features.check(settings.neighbours));
   if (settings.classes < 1) return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
   if (!(settings.derivative_bound > 1e-200) || !(settings.derivative_bound < 1e200))
     return fail(bad_input({.field = "derivative_bound"}, "must be a finite number above 0", fmt::format("{}", settings.derivative_bound)));
   ExactSums sums(features, settings);
-  const auto n = static_cast<double>(features.rows());
+  const double n = features.records(), most = features.most_records();
   sums.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
   sums.bound_ = std::floor(settings.derivative_bound / sums.step_) * sums.step_;
   double largest = 1;
@@ -48,10 +49,10 @@ Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSetting
     largest = std::max(largest, ones ? 1.0 : features.steps_in_bound(j));
   }
   // The whole argument rests on this line: no sum of products leaves the exact integers.
-  if (!(n * largest * (sums.bound_ / sums.step_) <= kExactLimit))
+  if (!(most * largest * (sums.bound_ / sums.step_) <= kExactLimit))
     return fail(failed("exact sums: this many records leave no room for exact arithmetic"));
-  // Two roundings of a number of at most n contributions, before it is rounded to the grain.
-  sums.value_sensitivity_ = from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + n * 0x1p-50))), value_grain());
+  // Two roundings of a number of at most m contributions, before it is rounded to the grain.
+  sums.value_sensitivity_ = from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + most * 0x1p-50))), value_grain());
   sums.derivatives_.assign(features.rows() * sums.classes_, 0.0);
   sums.sums_.assign(sums.width_ * sums.classes_, 0.0);
   sums.is_touched_.assign(sums.sums_.size(), 0);

@@ -1,7 +1,8 @@
 // Sums over records s_c = sum_i S_ij q_i of one coordinate c each, exact whatever order, thread or update made them.
 //
 // q_i is record i's derivative of the loss, clipped to [-R, R] and rounded to a public grid; S is on a public grid
-// (grid_features.h). The mean gradient of coordinate c is g_c = s_c unit_c. One record replaced moves
+// (grid_features.h). The mean gradient of coordinate c is g_c = s_c unit_c. One record replaced moves, with n the public
+// number of records (grid_features.h),
 //   g_c by at most               D_c = 2 R B_j / n                       (R B_j / n when one is added or taken away)
 //   a score u(c, g_c) by         slope(c) D_c                            for a rule with a proved slope
 //   s_c / (R L_c) by             2                                       the value as it is released: "in contributions"
@@ -143,7 +144,7 @@ class ExactSums {
   std::vector<double> scores_;
 };
 
-// Gradients are at most n/2 < 2^30 sensitivities, offsets at most as much: scores are off by at most 2^-17 of one, on
+// Gradients are at most 2^30 sensitivities (n/2 of replace-one, 4N of add-remove), offsets at most as much: scores are off by at most 2^-17 of one, on
 // either side of a comparison of neighbours.
 inline constexpr double kLargestOffset = 0x1p30;
 inline constexpr double kRoundingRoom = 1 + 0x1p-16;

@@ -18,7 +18,7 @@ constexpr int kMostFeatureBits = 24;     // a float32
 constexpr int kShortFeatureBits = 15;    // an int16
 constexpr int kMostDerivativeBits = 30;
 
-// Digits of a feature when n records leave `room` for a feature and a derivative: half of it, or what a short integer
+// Digits of a feature when m records leave `room` for a feature and a derivative: half of it, or what a short integer
 // holds when that is about as much.
 int feature_bits(int room) {
   const int half = room / 2;
@@ -44,13 +44,28 @@ struct ColumnGrid {
 
 }  // namespace
 
-Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const double> bounds) {
+Result<void> GridFeatures::check(Neighbours neighbours) const {
+  if (neighbours == Neighbours::kReplaceOne || count_is_stated_) return {};
+  return fail(bad_input({.field = "privacy.records"}, "add-remove hides the number of records: a public one must be stated"));
+}
+
+Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const double> bounds, std::optional<std::size_t> stated) {
   const auto columns = static_cast<std::size_t>(features.cols());
   if (features.rows() < 1) return fail(bad_input({.field = "features"}, "needs at least one record"));
   if (bounds.size() != columns)
     return fail(bad_input({.field = "bounds"}, fmt::format("must be one per column ({})", columns), fmt::format("{}", bounds.size())));
+  const auto rows = static_cast<std::size_t>(features.rows());
+  if (stated && (*stated < 1 || *stated > kMostStated))
+    return fail(bad_input({.field = "privacy.records"}, fmt::format("must lie between 1 and {}", kMostStated), fmt::format("{}", *stated)));
+  if (stated && rows > kMarginOfCount * *stated)
+    return fail(bad_input({.field = "privacy.records"}, "is less than a quarter of the table's records; state about how many there are",
+                          fmt::format("{}", *stated)));
   GridFeatures grid(features);
-  const int room = kExactBits - std::bit_width(static_cast<std::size_t>(features.rows()));
+  grid.count_is_stated_ = stated.has_value();
+  grid.records_ = static_cast<double>(stated.value_or(rows));
+  const std::size_t most = stated ? kMarginOfCount * *stated : rows;
+  grid.most_records_ = static_cast<double>(most);
+  const int room = kExactBits - std::bit_width(most);
   const int bits = feature_bits(room);
   grid.derivative_bits_ = std::min(room - bits, kMostDerivativeBits);
 

@@ -1,28 +1,43 @@
 // Features on a public grid, so that sums over records are exact (exact_sums.h).
 //
 // Every stored value of column j is clipped to its public bound and rounded to a whole multiple of 2^e_j. With a bits
-// for a feature and b bits for a record's derivative, n 2^a 2^b <= 2^53, every sum over records of their products is
+// for a feature and b bits for a record's derivative, m 2^a 2^b <= 2^53, every sum over records of their products is
 // a multiple of one power of two below 2^53 of them: double arithmetic is exact, in any order, by any kernel.
-// a, b and e_j depend on n and the bounds alone. Whole numbers up to 2^15 and 0/1 columns are on the grid already.
+// a, b and e_j depend on a public number of records and the bounds alone. Whole numbers up to 2^15 and 0/1 columns are on the grid already.
+//
+// How many records there are, m at most, as far as the public knows: n itself under replace-one. Add-remove hides n, so
+// the job states a number N, about n; grids are made for m = 4N records, and a mean is a sum over N. With n in their
+// place, taking one record away at n = 2^k would round everybody else's values anew.
 //
 // The matrix keeps its column scale c: a feature is x_ij = S_ij c_j with S on the grid. Proof note: exact_sums.md.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "parley/core/result.h"
 #include "parley/linalg/matrix.h"
+#include "parley/privacy/units.h"
 
 namespace parley::privacy {
 
 class GridFeatures {
  public:
-  // `bounds`: |x_ij| <= bounds[j] of the features as they are, scale included; n, d and bounds are public. What lies
-  // outside its bound is clipped, what is no number becomes 0.
-  static Result<GridFeatures> make(const linalg::Matrix& features, std::span<const double> bounds);
+  static constexpr std::size_t kMostStated = std::size_t{1} << 28;
+  static constexpr std::size_t kMarginOfCount = 4;  // a table may have so many times the records that were stated
+
+  // `bounds`: |x_ij| <= bounds[j] of the features as they are, scale included; d and bounds are public. What lies
+  // outside its bound is clipped, what is no number becomes 0. `stated`: N; absent: n is public.
+  static Result<GridFeatures> make(const linalg::Matrix& features, std::span<const double> bounds,
+                                   std::optional<std::size_t> stated = std::nullopt);
 
   [[nodiscard]] const linalg::Matrix& matrix() const { return matrix_; }
+  // Whether sums over these records can be released under the relation: add-remove needs a stated number.
+  [[nodiscard]] Result<void> check(Neighbours neighbours) const;
+  [[nodiscard]] double records() const { return records_; }            // public: N, or n
+  [[nodiscard]] double most_records() const { return most_records_; }  // public: m, never below n
+  // n itself: for the size of vectors, never for a number that is released.
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(matrix_.rows()); }
   [[nodiscard]] std::size_t columns() const { return static_cast<std::size_t>(matrix_.cols()); }
 
@@ -44,6 +59,9 @@ class GridFeatures {
   std::vector<double> stored_bound_;
   std::vector<double> steps_;
   int derivative_bits_ = 0;
+  double records_ = 0;
+  double most_records_ = 0;
+  bool count_is_stated_ = false;
   std::size_t clipped_ = 0;
 };
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 constexpr double kRoundingRoom = 1 + 1.0 / 65536;
-constexpr double kMostRoundings = 17179869184.0;  // 2^34: steps times records
+constexpr double kMostRoundings = 0x1p33;   // steps times records over the relation's sides
+constexpr double kMostPenalties = 0x1p32;   // steps times l2 r, in sensitivities
 
 double largest_bound(const GridFeatures& features) {
   double largest = 0;
@@ -30,13 +31,14 @@ double ResidualSums::residual_bound(const GridFeatures& features, const Residual
 }
 
 Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<const double> labels, const ResidualSettings& settings) {
+  PARLEY_CHECK(features.check(settings.neighbours));
   for (const auto& [field, value] : {std::pair{"radius", settings.radius}, {"label_bound", settings.label_bound}})
     if (!(value > 0) || !std::isfinite(value))
       return fail(bad_input({.field = field}, "must be a finite number above 0", fmt::format("{}", value)));
   if (labels.size() != features.rows())
     return fail(bad_input({.field = "labels"}, "needs one label per row", fmt::format("{}", labels.size())));
   ResidualSums sums(features);
-  const auto n = static_cast<double>(features.rows());
+  const double n = features.records(), most_records = features.most_records();
   const std::size_t d = features.columns();
   double most_steps = 1;
   for (std::size_t j = 0; j < d; ++j) {
@@ -46,19 +48,21 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   // A label has as many binary digits as a derivative; sums of squares of features must be exact too.
   const double grain = std::ldexp(1.0, std::ilogb(settings.label_bound) + 1 - features.derivative_bits());
   const double most = std::floor(settings.label_bound / grain);
-  if (!(n * most_steps * most_steps <= kExactLimit) || !(n * most_steps * most <= kExactLimit))
+  if (!(most_records * most_steps * most_steps <= kExactLimit) || !(most_records * most_steps * most <= kExactLimit))
     return fail(failed("residual sums: this many records leave no room for exact arithmetic"));
-  if (!(n * static_cast<double>(settings.steps) <= kMostRoundings) || !(settings.l2 * settings.radius <= kMostRoundings))
-    return fail(failed("residual sums: this many records and steps leave no room for rounding"));
+  const double bound = residual_bound(features, settings);
+  const double sides = settings.neighbours == Neighbours::kReplaceOne ? 2 : 1;
+  const double moves = sides * bound * largest_bound(features) / n;  // D
+  const auto steps = static_cast<double>(settings.steps);
+  if (!(most_records * steps / sides <= kMostRoundings) || !(settings.l2 * settings.radius * steps <= kMostPenalties * moves))
+    return fail(failed("residual sums: this many records and steps, or this l2, leave no room for rounding"));
   std::vector<double> held(labels.size());
   std::transform(labels.begin(), labels.end(), held.begin(), [&](double y) {
     return std::isfinite(y) ? std::clamp(std::nearbyint(y / grain), -most, most) * grain : 0.0;
   });
-  const double bound = residual_bound(features, settings);
   sums.neighbours_ = settings.neighbours;
   sums.unit_ = settings.unit;
-  const double sides = settings.neighbours == Neighbours::kReplaceOne ? 2 : 1;
-  sums.sensitivity_ = sides * bound * largest_bound(features) / n * kRoundingRoom;
+  sums.sensitivity_ = moves * kRoundingRoom;
   sums.l2_ = settings.l2;
   sums.cache_left_ = settings.cache_bytes;
   sums.slope_.assign(d, 0.0);
@@ -79,11 +83,12 @@ void ResidualSums::add_gram(std::span<const double> gram, double factor) {
 }
 
 void ResidualSums::add(std::size_t column, double amount) {
-  const auto n = static_cast<double>(features_->rows());
   const auto j = static_cast<Index>(column);
-  const double factor = amount * unit_scale_[column] / n;
+  const double factor = amount * unit_scale_[column] / features_->records();
   touched_.clear();
-  const double pushed = static_cast<double>(plain_.column(j).count) * static_cast<double>(plain_.nonzeros()) / n;
+  // Which way is cheaper; both give the same bits.
+  const double in_a_row = static_cast<double>(plain_.nonzeros()) / static_cast<double>(features_->rows());
+  const double pushed = static_cast<double>(plain_.column(j).count) * in_a_row;
   all_touched_ = pushed > 0.5 * static_cast<double>(coordinates());
   if (all_touched_) {
     std::vector<double>& kept = cached_[column];

@@ -3,7 +3,7 @@
 //   g_c(s) = 1/n sum_i x_ic (<x_i, W> - y_i) + l2 W_c = s a_c - b_c,   a = X'XV / n + l2 V,  b = X'y / n
 //
 // No record needs clipping: with |x_ic| <= B_c, |y_i| <= Y and ||W||_1 <= r its residual is at most R = r max B + Y, so
-// replacing one moves g_c by at most 2 R B_c / n. Columns of the Gram matrix and b are sums over records of products of
+// replacing one moves g_c by at most 2 R B_c / n, n the public number of records. Columns of the Gram matrix and b are sums over records of products of
 // numbers on public grids, exact integers; a is made of them with public factors, one rounding per step, and the room
 // that exact_sums.h leaves for rounding covers it. Proof note: residual_sums.md.
 //
