@@ -1,8 +1,10 @@
 #include "parley/algorithms/sgd_gradient.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "parley/algorithms/private_terms.h"
 #include "parley/glm/batch.h"
 #include "parley/glm/softmax.h"
 
@@ -30,6 +32,9 @@ BatchDerivatives::BatchDerivatives(const Problem& problem)
   const double sparse = std::max(0.0, static_cast<double>(problem.features.nonzeros()) / n - dense);
   row_cost_ = kPickedRow * (sparse + kDenseByRow * dense + 1);
   pass_cost_ = n * (sparse + dense + 1);
+  if (problem.privacy == nullptr) return;
+  plain_ = problem.features.with_column_scale({});
+  exact_.resize(coordinates());
 }
 
 bool BatchDerivatives::by_passes(std::size_t batch) const {
@@ -38,6 +43,16 @@ bool BatchDerivatives::by_passes(std::size_t batch) const {
 
 std::span<const double> BatchDerivatives::at(std::span<const double> weights,
                                              std::span<const std::size_t> records) {
+  if (problem_.privacy != nullptr) weights = exact(weights);
+  if (!by_passes(records.size()) && problem_.privacy != nullptr) {
+    margins_.clear();
+    for (const std::size_t record : records)
+      for (std::size_t k = 0; k < classes_; ++k) {
+        margins_.push_back(plain_.row_dot(static_cast<Index>(record), weights.subspan(k * width_, columns_)));
+        if (width_ != columns_) margins_.back() += weights[k * width_ + columns_];
+      }
+    return derive(records);
+  }
   if (!by_passes(records.size())) {
     derivatives_.resize(records.size() * classes_);
     for (std::size_t b = 0; b < records.size(); ++b)
@@ -51,6 +66,58 @@ std::span<const double> BatchDerivatives::at(std::span<const double> weights,
     for (std::size_t k = 0; k < classes_; ++k)
       derivatives_[b * classes_ + k] = derivatives_[records[b] * classes_ + k];
   return std::span(derivatives_).first(records.size() * classes_);
+}
+
+std::span<const double> BatchDerivatives::at_rows(std::span<const double> weights,
+                                                  std::span<const std::size_t> records) {
+  margins_.clear();
+  for (const std::size_t record : records)
+    for (std::size_t k = 0; k < classes_; ++k) {
+      margins_.push_back(order_free_dot(static_cast<Index>(record), weights.subspan(k * width_, columns_)));
+      if (width_ != columns_) margins_.back() += weights[k * width_ + columns_];
+    }
+  return derive(records);
+}
+
+std::span<const double> BatchDerivatives::exact(std::span<const double> weights) {
+  std::copy(weights.begin(), weights.end(), exact_.begin());  // an intercept as it is
+  for (std::size_t k = 0; k < classes_; ++k)
+    problem_.privacy->features->exact_weights(weights.subspan(k * width_, columns_),
+                                              std::span(exact_).subspan(k * width_, columns_));
+  return exact_;
+}
+
+double BatchDerivatives::order_free_dot(Index row, std::span<const double> weights) {
+  products_.clear();
+  double largest = 0;
+  problem_.features.for_each_in_row_by_kind(row, [&](Index j, double value) {
+    const double product = value * weights[static_cast<std::size_t>(j)];
+    if (product == 0) return;
+    products_.push_back(product);
+    largest = std::fmax(largest, std::abs(product));
+  });
+  if (!(largest > 0x1p-900) || !std::isfinite(largest)) return largest <= 0x1p-900 ? 0.0 : largest;
+  // Fewer than 2^bits products of fewer than 2^(53 - bits) units each.
+  const int bits = std::bit_width(products_.size());
+  const double unit = std::ldexp(1.0, std::ilogb(largest) + 1 + bits - 53);
+  double sum = 0;
+  for (const double product : products_) sum += std::nearbyint(product / unit) * unit;
+  return sum;
+}
+
+std::span<const double> BatchDerivatives::derive(std::span<const std::size_t> records) {
+  derivatives_.resize(margins_.size());
+  if (problem_.objective.task == glm::Task::kSoftmax) {
+    for (std::size_t b = 0; b < records.size(); ++b)
+      glm::Softmax::gradient(std::span(margins_).subspan(b * classes_, classes_),
+                             static_cast<int>(problem_.labels[records[b]]),
+                             std::span(derivatives_).subspan(b * classes_, classes_));
+    return derivatives_;
+  }
+  labels_.clear();
+  for (const std::size_t record : records) labels_.push_back(problem_.labels[record]);
+  glm::loss_derivatives(problem_.objective.task, margins_, labels_, derivatives_);
+  return derivatives_;
 }
 
 void BatchDerivatives::of_record(std::span<const double> weights, std::size_t record,
@@ -68,10 +135,11 @@ void BatchDerivatives::of_record(std::span<const double> weights, std::size_t re
 }
 
 void BatchDerivatives::all(std::span<const double> weights) {
+  const linalg::Matrix& features = problem_.privacy != nullptr ? plain_ : problem_.features;
   margins_.resize(rows_ * classes_);
   derivatives_.resize(rows_ * classes_);
   if (classes_ == 1) {
-    problem_.features.multiply(weights.first(columns_), margins_);
+    features.multiply(weights.first(columns_), margins_);
     if (width_ != columns_)
       for (double& margin : margins_) margin += weights[columns_];
     glm::loss_derivatives(problem_.objective.task, margins_, problem_.labels, derivatives_);
@@ -81,7 +149,7 @@ void BatchDerivatives::all(std::span<const double> weights) {
   for (std::size_t k = 0; k < classes_; ++k)
     std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(k * width_), columns_,
                 packed_.begin() + static_cast<std::ptrdiff_t>(k * columns_));
-  problem_.features.multiply(packed_, static_cast<int>(classes_), margins_);
+  features.multiply(packed_, static_cast<int>(classes_), margins_);
   for (std::size_t i = 0; i < rows_; ++i) {
     const auto margins = std::span(margins_).subspan(i * classes_, classes_);
     if (width_ != columns_)

@@ -1,6 +1,9 @@
 // The records' part of stochastic gradient descent: derivatives of the loss at the records of a batch, and
 // the sum of their clipped gradients for a run that is not private.
 //
+// Under privacy a record's derivative is a function of the record and the weights, to the last digit: margins are added up
+// exactly (privacy/sensitivity/exact_sums.md, "Margins"), so that neither way nor any other record shows in them.
+//
 // Two ways with the same meaning, chosen by what the batch and the matrix cost: row by row, or by passes over
 // the whole matrix. Coordinates are k*width + j; width = d, plus one for a constant column of ones (an
 // intercept).
@@ -25,10 +28,16 @@ class BatchDerivatives {
 
   // d phi / d m of the records at the weights, record by record; valid until the next call.
   std::span<const double> at(std::span<const double> weights, std::span<const std::size_t> records);
+  // The same, always row by row: only the weights of the rows' columns are read.
+  std::span<const double> at_rows(std::span<const double> weights, std::span<const std::size_t> records);
 
  private:
   void all(std::span<const double> weights);
   void of_record(std::span<const double> weights, std::size_t record, std::span<double> out) const;
+  // Of the margins of these records, record by record.
+  std::span<const double> derive(std::span<const std::size_t> records);
+  [[nodiscard]] std::span<const double> exact(std::span<const double> weights);
+  [[nodiscard]] double order_free_dot(linalg::Index row, std::span<const double> weights);
 
   const Problem& problem_;
   const std::size_t rows_;
@@ -37,6 +46,10 @@ class BatchDerivatives {
   const std::size_t width_;
   double row_cost_ = 0;   // of one row by itself
   double pass_cost_ = 0;  // of all rows
+  linalg::Matrix plain_;  // of a private run: the stored values, without the columns' scale
+  std::vector<double> exact_;
+  std::vector<double> products_;
+  std::vector<double> labels_;
   std::vector<double> packed_;
   std::vector<double> margins_;
   std::vector<double> derivatives_;

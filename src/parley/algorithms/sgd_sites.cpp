@@ -134,7 +134,7 @@ Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives&
   for (bool wanted = true; wanted && outcome.steps < outcome.allowed;) {
     PARLEY_TRY(const privacy::Batch batch, gate.sample(sampling, records));
     PARLEY_TRY(const std::span<const double> weights, total.weights_at(batch));
-    PARLEY_CHECK(total.add(batch, derivatives.at(weights, batch.records())));
+    PARLEY_CHECK(total.add(batch, derivatives.at_rows(weights, batch.records())));
     if (!watch.wants(++outcome.steps)) continue;
     PARLEY_TRY(const std::span<const double> all, total.weights());
     wanted = watch.see(outcome.steps, all);

@@ -1,5 +1,6 @@
-// Add-remove hides how many records there are. At n = 2^k a grid or a mean made from n itself changes for everybody when
-// one record goes; what is made from a stated number does not. The same measurement shows both.
+// Add-remove hides how many records there are. At n = 2^k a grid or a mean made from n itself changes for
+// everybody when one record goes; what is made from a stated number does not. The same measurement shows
+// both.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,11 +41,13 @@ struct Records {
   }
   // How many records the grids are made for; absent: as many as there are.
   [[nodiscard]] GridFeatures grid(std::optional<std::size_t> stated) const {
-    return *GridFeatures::make(Matrix::from_dense(static_cast<Index>(count()), kCols, features), std::vector<double>(kCols, 1.0), stated);
+    return *GridFeatures::make(Matrix::from_dense(static_cast<Index>(count()), kCols, features),
+                               std::vector<double>(kCols, 1.0), stated);
   }
 };
 
-// Everybody alike, at a value that grids of neighbouring sizes round differently; the one that goes is as large as can be.
+// Everybody alike, at a value that grids of neighbouring sizes round differently; the one that goes is as
+// large as can be.
 Records alike(std::size_t n, double feature, double number, std::size_t gone) {
   Records records{std::vector<double>(n * kCols, feature), std::vector<double>(n, number)};
   for (std::size_t j = 0; j < kCols; ++j) records.features[j * n + gone] = 1;
@@ -62,7 +65,9 @@ Records random_records(std::size_t n, std::uint64_t seed) {
 }
 
 // For which everything is tried.
-bool is_small(std::size_t n) { return n <= 1024 || std::getenv("PARLEY_LONG") != nullptr; }
+bool is_small(std::size_t n) {
+  return n <= 1024 || std::getenv("PARLEY_LONG") != nullptr;
+}
 
 // body(records, the one that goes). Of large tables the worst, and one at random.
 template <class Body>
@@ -70,7 +75,8 @@ void for_each_case(std::size_t n, const Body& body) {
   const bool all = is_small(n);
   body(alike(n, 1.0, 1.0 / 3, n / 2), n / 2);
   if (all)
-    for (const double number : {0.1, std::ldexp(0.5 + 4096, -16), std::ldexp(0.5 + 4096, -18)}) body(alike(n, 1.0, number, n / 2), n / 2);
+    for (const double number : {0.1, std::ldexp(0.5 + 4096, -16), std::ldexp(0.5 + 4096, -18)})
+      body(alike(n, 1.0, number, n / 2), n / 2);
   if (all)
     for (const double feature : {0.3, std::ldexp(0.5 + 4096, -14), std::ldexp(0.5 + 4096, -15)})
       body(alike(n, feature, 0.75, n - 1), n - 1);
@@ -78,7 +84,9 @@ void for_each_case(std::size_t n, const Body& body) {
 }
 
 // Under the relation that makes n public when nothing is stated: the sums then refuse the other.
-Neighbours relation(std::optional<std::size_t> stated) { return stated ? Neighbours::kAddRemove : Neighbours::kReplaceOne; }
+Neighbours relation(std::optional<std::size_t> stated) {
+  return stated ? Neighbours::kAddRemove : Neighbours::kReplaceOne;
+}
 
 struct Told {
   std::vector<double> values;
@@ -93,17 +101,20 @@ double distance(const Told& a, const Told& b, bool euclidean) {
     squares += apart * apart;
     largest = std::fmax(largest, apart);
   }
-  return (euclidean ? std::fmax(std::sqrt(squares), std::isinf(largest) ? largest : 0) : largest) / std::min(a.bound, b.bound);
+  return (euclidean ? std::fmax(std::sqrt(squares), std::isinf(largest) ? largest : 0) : largest) /
+         std::min(a.bound, b.bound);
 }
 
 Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   const GridFeatures features = records.grid(stated);
-  BatchSum sum = *BatchSum::make(features, {.norm_bound = 1.5, .constant = true, .neighbours = relation(stated)});
+  BatchSum sum =
+      *BatchSum::make(features, {.norm_bound = 1.5, .constant = true, .neighbours = relation(stated)});
   // The same seed gives the same noise, so that it falls out of differences, and everybody joins.
   SeededGenerator bits(1);
   const Deviation noise{4.0};
   const SubsampledGaussian event{noise.sigma / sum.contribution(), 1.0};
-  Gate gate = Gate::granted({relation(stated), {{event, 1}}}, {"records", Unit::kRecord, relation(stated)}, bits);
+  Gate gate =
+      Gate::granted({relation(stated), {{event, 1}}}, {"records", Unit::kRecord, relation(stated)}, bits);
   EXPECT_TRUE(gate.reserve({.step = {{event, 1}}, .steps = 1}, *Delta::make(1e-6)));
   const Batch batch = *gate.sample(*PoissonSampling::make(1), records.count());
   const auto told = gate.gaussian(sum.sum(batch, records.numbers), noise);
@@ -111,7 +122,8 @@ Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   return {told ? told->value() : std::vector<double>{}, sum.contribution()};
 }
 
-Told scores(const Records& records, std::optional<std::size_t> stated, std::span<const double> public_gradient) {
+Told scores(const Records& records, std::optional<std::size_t> stated,
+            std::span<const double> public_gradient) {
   const GridFeatures features = records.grid(stated);
   ExactSums sums = *ExactSums::make(features, {.neighbours = relation(stated)});
   sums.assign(records.numbers);
@@ -126,7 +138,8 @@ Told scores(const Records& records, std::optional<std::size_t> stated, std::span
 
 Told residuals(const Records& records, std::optional<std::size_t> stated, double l2) {
   const GridFeatures features = records.grid(stated);
-  ResidualSums sums = *ResidualSums::make(features, records.numbers, {.radius = 2, .l2 = l2, .steps = 3, .neighbours = relation(stated)});
+  ResidualSums sums = *ResidualSums::make(
+      features, records.numbers, {.radius = 2, .l2 = l2, .steps = 3, .neighbours = relation(stated)});
   sums.add(0, 1.25);
   sums.add(1, 0.3);
   const double moves = sums.score_sensitivity() / (stated ? 1 : 2);
@@ -140,7 +153,8 @@ template <class Sum>
 double worst(std::size_t n, std::optional<std::size_t> stated, bool euclidean, const Sum& sum) {
   double largest = 0;
   for_each_case(n, [&](const Records& records, std::size_t gone) {
-    largest = std::fmax(largest, distance(sum(records, stated), sum(records.without(gone), stated), euclidean));
+    largest =
+        std::fmax(largest, distance(sum(records, stated), sum(records.without(gone), stated), euclidean));
   });
   return largest;
 }
@@ -152,34 +166,54 @@ constexpr std::size_t kSizes[] = {std::size_t{1} << 10, std::size_t{1} << 18, st
 TEST(HiddenCount, BatchSumsMoveByOneRecordWhateverTheCount) {
   for (const std::size_t n : kSizes) {
     EXPECT_LE(worst(n, n, true, batch_sum), 1) << n;
-    if (is_small(n)) EXPECT_LE(worst(n, n / 3, true, batch_sum), 1) << n;
+    if (is_small(n)) {
+      EXPECT_LE(worst(n, n / 3, true, batch_sum), 1) << n;
+    }
   }
-  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, true, batch_sum), 2) << "grids of n itself: this test has no power";
+  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, true, batch_sum), 2)
+      << "grids of n itself: this test has no power";
 }
 
 TEST(HiddenCount, ScoresMoveByOneRecordWhateverTheCount) {
   const std::vector<double> penalty = {0.7, -40.0};
-  const auto with_penalty = [&](const Records& records, std::optional<std::size_t> stated) { return scores(records, stated, penalty); };
-  const auto without = [](const Records& records, std::optional<std::size_t> stated) { return scores(records, stated, {}); };
+  const auto with_penalty = [&](const Records& records, std::optional<std::size_t> stated) {
+    return scores(records, stated, penalty);
+  };
+  const auto without = [](const Records& records, std::optional<std::size_t> stated) {
+    return scores(records, stated, {});
+  };
   for (const std::size_t n : kSizes) {
     for (const std::size_t stated : {n, n / 3, 2 * n}) {
       if (stated != n && !is_small(n)) continue;
       EXPECT_LE(worst(n, stated, false, without), 1) << n;
       EXPECT_LE(worst(n, stated, false, with_penalty), 1) << n;
     }
-    if (is_small(n)) EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 10) << "a public gradient in units of n: this test has no power";
+    if (is_small(n)) {
+      EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 10)
+          << "a public gradient in units of n: this test has no power";
+    }
   }
-  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, false, without), 2) << "grids of n itself: this test has no power";
+  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, false, without), 2)
+      << "grids of n itself: this test has no power";
 }
 
 TEST(HiddenCount, ResidualSumsMoveByOneRecordWhateverTheCount) {
-  const auto plain = [](const Records& records, std::optional<std::size_t> stated) { return residuals(records, stated, 0); };
-  const auto with_penalty = [](const Records& records, std::optional<std::size_t> stated) { return residuals(records, stated, 9); };
+  const auto plain = [](const Records& records, std::optional<std::size_t> stated) {
+    return residuals(records, stated, 0);
+  };
+  const auto with_penalty = [](const Records& records, std::optional<std::size_t> stated) {
+    return residuals(records, stated, 9);
+  };
   for (const std::size_t n : kSizes) {
     EXPECT_LE(worst(n, n, false, plain), 1) << n;
-    if (is_small(n)) EXPECT_LE(worst(n, n / 3, false, plain), 1) << n;
+    if (is_small(n)) {
+      EXPECT_LE(worst(n, n / 3, false, plain), 1) << n;
+    }
     EXPECT_LE(worst(n, n, false, with_penalty), 1) << n;
-    if (is_small(n)) EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 1.5) << "a penalty in units of n: this test has no power";
+    if (is_small(n)) {
+      EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 1.5)
+          << "a penalty in units of n: this test has no power";
+    }
   }
 }
 
@@ -193,7 +227,8 @@ TEST(HiddenCount, ClippedSumsMoveByOneRecordWhateverTheCount) {
   const auto vector_sum = [&](const Records& records, std::optional<std::size_t>) {
     Contributions rows{{}, kCols};
     for (std::size_t i = 0; i < records.count(); ++i)
-      for (std::size_t j = 0; j < kCols; ++j) rows.values.push_back(records.features[j * records.count() + i]);
+      for (std::size_t j = 0; j < kCols; ++j)
+        rows.values.push_back(records.features[j * records.count() + i]);
     const auto told = clipped_vector_sum(Private(std::move(rows)), rule);
     return Told{Gate::in_the_clear(*told, Unprotected{}).value(), told->sensitivity()};
   };
@@ -219,9 +254,12 @@ TEST(HiddenCount, SumsRefuseAddRemoveWithoutAStatedNumber) {
   const Records records = random_records(64, 3);
   const GridFeatures features = records.grid(std::nullopt);
   const auto refusal = [](const auto& made) { return made ? std::string() : made.error().message; };
-  EXPECT_THAT(refusal(ExactSums::make(features, {.neighbours = Neighbours::kAddRemove})), testing::HasSubstr("records"));
-  EXPECT_THAT(refusal(BatchSum::make(features, {.neighbours = Neighbours::kAddRemove})), testing::HasSubstr("records"));
-  EXPECT_THAT(refusal(ResidualSums::make(features, records.numbers, {.neighbours = Neighbours::kAddRemove})), testing::HasSubstr("records"));
+  EXPECT_THAT(refusal(ExactSums::make(features, {.neighbours = Neighbours::kAddRemove})),
+              testing::HasSubstr("records"));
+  EXPECT_THAT(refusal(BatchSum::make(features, {.neighbours = Neighbours::kAddRemove})),
+              testing::HasSubstr("records"));
+  EXPECT_THAT(refusal(ResidualSums::make(features, records.numbers, {.neighbours = Neighbours::kAddRemove})),
+              testing::HasSubstr("records"));
 }
 
 TEST(HiddenCount, ANumberFarBelowTheTruthIsRefusedBecauseSumsWouldRound) {

@@ -39,8 +39,11 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
     if (!(value > 1e-200) || !(value < 1e200))
       return fail(bad_input({.field = field}, "must be a finite number above 0", fmt::format("{}", value)));
   BatchSum batch(features, settings);
-  for (const double squares : features.matrix().row_squared_norms())
-    batch.row_norms_.push_back(std::sqrt(squares + (settings.constant ? 1.0 : 0.0)) * kRoundUp);
+  // Column by column: how other records made the matrix store its columns must not show in the order of a row's sum.
+  batch.row_norms_.assign(features.rows(), settings.constant ? 1.0 : 0.0);
+  for (std::size_t j = 0; j < features.columns(); ++j)
+    features.matrix().for_each_in_column(static_cast<Index>(j), [&](Index i, double x) { batch.row_norms_[static_cast<std::size_t>(i)] += x * x; });
+  for (double& norm : batch.row_norms_) norm = std::sqrt(norm) * kRoundUp;
   for (std::size_t j = 0; j < batch.width_; ++j) batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
   batch.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
   PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, grain_bits(features.most_records())));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace parley::privacy {
 
@@ -116,6 +117,24 @@ Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const 
   }
   for (const ColumnGrid& column : grids) grid.stored_bound_.push_back(column.bound);
   return grid;
+}
+
+void GridFeatures::exact_weights(std::span<const double> weights, std::span<double> out) const {
+  double largest = 0;  // M: no margin is larger
+  for (std::size_t j = 0; j < weights.size(); ++j) {
+    out[j] = weights[j] * scale(j);
+    largest += stored_bound_[j] * std::abs(out[j]);
+  }
+  if (!(largest > 0x1p-900) || !std::isfinite(largest)) {
+    // Nothing to add up; or nothing that is a number, and every record's derivative is left out.
+    std::fill(out.begin(), out.end(), largest <= 0x1p-900 ? 0.0 : std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
+  const double unit = std::ldexp(1.0, std::ilogb(largest) + 1 - (kExactBits - 1));  // M <= 2^52 units
+  for (std::size_t j = 0; j < weights.size(); ++j) {
+    const double grain = unit * (steps_[j] / stored_bound_[j]);  // unit / 2^e_j
+    out[j] = std::nearbyint(out[j] / grain) * grain;
+  }
 }
 
 }  // namespace parley::privacy

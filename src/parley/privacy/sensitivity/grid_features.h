@@ -48,6 +48,9 @@ class GridFeatures {
     return scales.empty() ? 1.0 : scales[column];
   }
   [[nodiscard]] double steps_in_bound(std::size_t column) const { return steps_[column]; }  // of the column's grid
+  // v with v_j near w_j c_j such that every sum over columns of S_ij v_j is exact: a margin is then the same number whichever
+  // way it is added up, so that no other record has a say in its last digits. Proof note: exact_sums.md, "Margins".
+  void exact_weights(std::span<const double> weights, std::span<double> out) const;
   // Binary digits that a record's derivative may have.
   [[nodiscard]] int derivative_bits() const { return derivative_bits_; }
   // Values that were outside their bounds or no numbers: for the person who holds the data, not for release.
