@@ -6,8 +6,10 @@
 #include <fstream>
 
 #include "parley/algorithms/fed_iter_ht.h"
+#include "parley/catalog/introduction.h"
 #include "parley/catalog/site.h"
 #include "parley/core/files.h"
+#include "parley/wire/decode.h"
 #include "parley/wire/encode.h"
 #include "tests/data/temporary_folder.h"
 
@@ -374,6 +376,17 @@ TEST_F(PrivateRun, AJobCannotWorkAroundTheLimits) {
       << std::string(kSchema).replace(std::string(kSchema).find("levels"), 19, "");
   refused({}, "which classes there are");
   EXPECT_EQ(ledger_kinds(), Kinds{});
+}
+
+// The one thing in the job's entry of a party that is not about its files.
+TEST_F(PrivateRun, ThePublicNumberOfRecordsOfAPartyReachesItsSite) {
+  site_.limits.neighbours = privacy::Neighbours::kAddRemove;
+  overrides_ = {"privacy.neighbours=add-remove", "party.site.records=380", "party.other.records=10"};
+  rounds::Handler handler = process();
+  const Bytes ready = answer(handler, opening());
+  ASSERT_EQ(header(ready).kind, Kind::kReady) << account_;
+  EXPECT_EQ(wire::decode<Introduction>(wire::read_frame(ready)->payload)->rows, 380)
+      << "and not the 400 there are";
 }
 
 // What a site says about itself before anything is paid for.

@@ -211,7 +211,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   const auto own = std::find_if(job.parties.begin(), job.parties.end(), [&](const Party& party) { return party.name == site.name; });
   if (own == job.parties.end()) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));
   // Whatever the job says about files, the site reads its own.
-  *own = {site.name, site.data, site.schema, ""};
+  *own = {site.name, site.data, site.schema, "", own->records};
   const int number = static_cast<int>(own - job.parties.begin());
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
   PARLEY_CHECK(check_table(site, tables.front()));
