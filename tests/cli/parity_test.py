@@ -27,9 +27,12 @@ VERTICAL = [("admm-sharing", False, True), ("admm-sharing", True, True)]
 
 
 class Parity(FederationTest):
-    def over_mpi(self, job):
+    def ledger(self, out, private):
+        return ("--set", f"privacy.ledger={self.folder / out / 'ledger'}") if private else ()
+
+    def over_mpi(self, job, private):
         done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(len(self.PARTIES)), BINARY, "train", str(job),
-                               "--transport", "mpi", "--threads", "1", "--out", "ranks"],
+                               "--transport", "mpi", "--threads", "1", "--out", "ranks", *self.ledger("ranks", private)],
                               cwd=self.folder, capture_output=True, text=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -61,7 +64,7 @@ class Parity(FederationTest):
 
     def check(self, job, private, over_mpi, sites):
         self.clean()
-        self.succeeds("train", job, "--out", "here", "--quiet")
+        self.succeeds("train", job, "--out", "here", "--quiet", *self.ledger("here", private))
         coordinator = self.coordinate(job)
         daemons = [self.join(name, limits=LIMITS, **sites[name]) for name in self.PARTIES]
         self.finish(coordinator)
@@ -73,7 +76,7 @@ class Parity(FederationTest):
                 self.same_ledger(party, self.folder / party / "state" / "ledger")
         if not (over_mpi or LONG) or not self.mpi():
             return
-        self.over_mpi(job)
+        self.over_mpi(job, private)
         self.same_report("here", "ranks", private)
         for model in (self.folder / "here").rglob("model.json"):
             self.assertEqual(model.read_bytes(), (self.folder / "ranks" / model.relative_to(self.folder / "here")).read_bytes(), model)
