@@ -36,7 +36,7 @@ struct Mean {
       return fail(bad_input({.field = "task"}, "must have the size of the data"));
     Reply reply{++memory.answered, data};
     for (std::size_t j = 0; j < data.size(); ++j) reply.difference[j] -= task.estimate[j];
-    return gate.unprotected(privacy::Private(reply));
+    return gate.unprotected(privacy::Private(std::move(reply)));
   }
 
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {

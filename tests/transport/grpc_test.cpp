@@ -1,44 +1,19 @@
-#include <grpcpp/channel.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-#include <random>
-
 #include "parley/rounds/drive.h"
-#include "parley/rounds/simulate.h"
-#include "tests/rounds/mean_parties.h"
-#include "tests/transport/loopback.h"
+#include "tests/transport/three_parties.h"
 
 using namespace parley;
 using namespace parley::rounds;
 using namespace parley::transport;
 using tests::credentials;
+using tests::kNames;
 using tests::Mean;
+using tests::simulated;
 using tests::Site;
+using tests::site;
 
 namespace {
-
-const std::vector<std::string> kNames = {"a", "b", "c"};
-const std::vector<double> kValues = {1, 2, 6};
-
-Terms terms(Rules rules = {}) {
-  return {.parties = kNames, .job = "job", .rules = rules};
-}
-
-std::unique_ptr<Site> site(const GrpcServer& server, std::size_t party, const Mean& mean) {
-  return std::make_unique<Site>(server.port(), credentials(kNames[party]),
-                                tests::admits(mean, kValues[party]));
-}
-
-Simulated<Mean::Iterate> simulated(const Mean& mean) {
-  std::vector<std::unique_ptr<Party<Mean>>> parties;
-  for (const double value : kValues) parties.push_back(tests::mean_party(mean, value));
-  return *simulate<Mean>(mean, {0, {0, 0}}, std::move(parties));
-}
 
 Arrival next(GrpcServer& server) {
   return *server.receive(Clock::time_point::max());
@@ -51,7 +26,7 @@ TEST(Grpc, GivesTheBitsAndTheBytesOfTheInProcessRun) {
   auto server = tests::listen(kNames);
   std::vector<std::unique_ptr<Site>> sites;
   for (std::size_t p = 0; p < 3; ++p) sites.push_back(site(*server, p, mean));
-  auto exchange = Exchange::make(*server, terms());
+  auto exchange = Exchange::make(*server, tests::three());
   ASSERT_TRUE(exchange->open());
   const auto end = drive(mean, Mean::Iterate{0, {0, 0}}, *exchange);
   ASSERT_TRUE(end) << end.error().message;
@@ -128,7 +103,7 @@ TEST(Grpc, APartyThatIsDroppedDialsAgainAndTheRunEndsInTheSameBits) {
   auto server = tests::listen(kNames);
   std::vector<std::unique_ptr<Site>> sites;
   for (std::size_t p = 0; p < 3; ++p) sites.push_back(site(*server, p, mean));
-  auto exchange = Exchange::make(*server, terms());
+  auto exchange = Exchange::make(*server, tests::three());
   ASSERT_TRUE(exchange->open());
   const auto end = drive<Mean>(mean, {0, {0, 0}}, *exchange, [&](std::int64_t round, const Mean::Iterate&) {
     if (round % 4 == 1) server->drop(static_cast<int>(round) % 3);
@@ -150,114 +125,4 @@ TEST(Grpc, APartyThatComesTwiceReplacesItsOldConnection) {
 TEST(Grpc, ASecondCoordinatorOnTheSamePortIsRefused) {
   auto server = tests::listen(kNames);
   EXPECT_FALSE(GrpcServer::listen({tests::loopback(server->port()), credentials("coordinator"), kNames}));
-}
-
-namespace {
-
-// A party with a good certificate and nothing good to say: raw messages, many to a stream.
-class Hostile final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  Hostile(const std::shared_ptr<grpc::Channel>& channel, std::vector<wire::Bytes> messages)
-      : stub_(channel), messages_(std::move(messages)) {
-    stub_.PrepareBidiStreamingCall(&context_, "/parley.Federation/Converse", grpc::StubOptions(), this);
-    write();
-    StartRead(&incoming_);
-    StartCall();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_; });
-  }
-  void OnReadDone(bool ok) override {
-    if (ok) StartRead(&incoming_);
-  }
-  void OnWriteDone(bool ok) override {
-    if (ok && next_ < messages_.size())
-      write();
-    else if (ok)
-      StartWritesDone();
-  }
-  void OnDone(const grpc::Status&) override {
-    const std::lock_guard lock(mutex_);
-    done_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  void write() {
-    const grpc::Slice slice(messages_[next_++]);
-    outgoing_ = grpc::ByteBuffer(&slice, 1);
-    StartWrite(&outgoing_);
-  }
-  grpc::GenericStub stub_;
-  grpc::ClientContext context_;
-  std::vector<wire::Bytes> messages_;
-  std::size_t next_ = 0;
-  grpc::ByteBuffer incoming_;
-  grpc::ByteBuffer outgoing_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-};
-
-// Frames damaged in every way, chunked rightly or wrongly; a refusal is the one thing that a party may
-// rightly end a run with, so it is left out.
-wire::Bytes malformed(std::mt19937_64& random) {
-  const auto kind = static_cast<wire::Kind>(1 + random() % 5);
-  wire::Bytes frame = wire::make_frame(
-      {kind, static_cast<std::uint8_t>(random() % 3), {}, static_cast<std::int64_t>(random() % 4)},
-      wire::Bytes(random() % 64, 'x'));
-  switch (random() % 5) {
-    case 0:
-      frame[random() % frame.size()] = static_cast<char>(random());
-      break;
-    case 1:
-      frame.resize(random() % frame.size());
-      break;
-    case 2:
-      frame.append(random() % 100, 'y');
-      break;
-    case 3:
-      for (char& byte : frame) byte = static_cast<char>(random());
-      break;
-    default:
-      break;  // well formed, but of no run
-  }
-  return static_cast<char>(random() % 8 == 0 ? random() : 1) + frame;
-}
-
-void attack(int port, const Credentials& as, int frames) {
-  std::mt19937_64 random(11);
-  grpc::ChannelArguments arguments;
-  arguments.SetSslTargetNameOverride(kCoordinator);
-  const auto channel = grpc::CreateCustomChannel(
-      tests::loopback(port), grpc::SslCredentials({as.authority, as.key, as.certificate}), arguments);
-  for (int sent = 0; sent < frames; sent += 50) {
-    std::vector<wire::Bytes> messages;
-    for (int i = 0; i < 50; ++i) messages.push_back(malformed(random));
-    Hostile(channel, std::move(messages)).wait();
-  }
-}
-
-}  // namespace
-
-TEST(Grpc, TenThousandMalformedFramesFromOnePartyHarmNobody) {
-  const Mean mean{.rounds = 5};
-  auto server = tests::listen(kNames, 4096);
-  const auto a = site(*server, 0, mean);
-  const auto c = site(*server, 2, mean);
-  std::unique_ptr<Site> b;
-  // The run opens at the two others while the third misbehaves; when it has come to its senses the run
-  // begins.
-  std::thread third([&] {
-    attack(server->port(), credentials("b"), 10000);
-    b = site(*server, 1, mean);
-  });
-  auto exchange = Exchange::make(*server, terms());
-  ASSERT_TRUE(exchange->open());
-  third.join();
-  const auto end = drive(mean, Mean::Iterate{0, {0, 0}}, *exchange);
-  ASSERT_TRUE(end) << end.error().message;
-  exchange->close();
-  EXPECT_EQ(wire::encode(end->iterate), wire::encode(simulated(mean).outcome.iterate));
 }

@@ -33,17 +33,44 @@ using RoundObserver = std::function<bool(std::int64_t round, const Iterate&)>;
 
 template <Algorithm A>
 std::vector<transport::SharedFrame> task_frames(const A& algorithm, const typename A::Iterate& iterate,
-                                                const Exchange& exchange) {
+                                                Exchange& exchange) {
   std::vector<transport::SharedFrame> frames;
-  const wire::Header header = exchange.next_task();
-  if constexpr (AsksEach<A>) {
-    for (int party = 0; party < exchange.parties(); ++party)
-      frames.push_back(transport::shared(wire::make_frame(header, algorithm.ask(iterate, party))));
-  } else {
-    frames.push_back(transport::shared(wire::make_frame(header, algorithm.ask(iterate))));
-  }
+  const auto frame = [&](const typename A::Task& task) {
+    transport::FrameStore& store = exchange.frames();
+    frames.push_back(store.share(wire::make_frame(exchange.next_task(), task, store.room())));
+  };
+  if constexpr (AsksEach<A>)
+    for (int party = 0; party < exchange.parties(); ++party) frame(algorithm.ask(iterate, party));
+  else
+    frame(algorithm.ask(iterate));
   return frames;
 }
+
+// The replies of one round, read into messages whose memory is reused.
+template <class Reply>
+class Replies {
+ public:
+  explicit Replies(int parties) : answers_(static_cast<std::size_t>(parties)) {}
+
+  Result<void> read(int party, std::string_view payload) {
+    Answer<Reply>& answer = answers_[static_cast<std::size_t>(party)];
+    answer.party = party;
+    return wire::decode_to(answer.reply, payload);
+  }
+  // Those that were collected, in party order.
+  Answers<Reply> of(const Collected& collected) {
+    std::size_t there = 0;
+    for (std::size_t p = 0; p < answers_.size(); ++p) {
+      if (collected.replies[p] == nullptr) continue;
+      if (there != p) std::swap(answers_[there], answers_[p]);
+      ++there;
+    }
+    return Answers<Reply>(std::span(answers_).first(there));
+  }
+
+ private:
+  std::vector<Answer<Reply>> answers_;
+};
 
 // `first` is where a new run begins; one that goes on from a checkpoint begins there.
 template <Algorithm A>
@@ -57,23 +84,15 @@ Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Itera
     outcome.ended = why;
     return std::move(outcome);
   };
-  std::vector<Answer<Reply>> answers;  // its memory is reused
+  Replies<Reply> replies(exchange.parties());
+  const ReadReply read = [&](int party, std::string_view payload) { return replies.read(party, payload); };
   while (!algorithm.done(outcome.iterate)) {
     if (exchange.stop_asked()) return end(Ended::kStopped);
-    PARLEY_TRY(const Collected collected, exchange.ask(task_frames(algorithm, outcome.iterate, exchange)));
+    PARLEY_TRY(const Collected collected,
+               exchange.ask(task_frames(algorithm, outcome.iterate, exchange), read));
     if (collected.stopped) return end(Ended::kStopped);
     if (collected.budget_ended) return end(Ended::kBudgetEnded);
-    std::size_t there = 0;
-    for (std::size_t p = 0; p < collected.replies.size(); ++p) {
-      if (collected.replies[p] == nullptr) continue;
-      if (there == answers.size()) answers.emplace_back();
-      Answer<Reply>& answer = answers[there++];
-      answer.party = static_cast<int>(p);
-      PARLEY_CHECK(
-          wire::decode_to(answer.reply, std::string_view(*collected.replies[p]).substr(wire::kHeaderBytes)));
-    }
-    answers.resize(there);
-    PARLEY_TRY(outcome.iterate, algorithm.absorb(std::move(outcome.iterate), Answers<Reply>(answers)));
+    PARLEY_TRY(outcome.iterate, algorithm.absorb(std::move(outcome.iterate), replies.of(collected)));
     PARLEY_CHECK(exchange.keep([&] { return wire::encode(outcome.iterate); }));
     outcome.rounds = exchange.rounds_done();
     if (observer && !observer(outcome.rounds, outcome.iterate)) return end(Ended::kStopped);

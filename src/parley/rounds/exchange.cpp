@@ -118,14 +118,20 @@ std::string Exchange::missing() const {
   return names;
 }
 
-Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks) {
+Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply& read) {
   tasks_ = std::move(tasks);
+  read_ = read ? &read : nullptr;
+  const transport::Peeking peeking(
+      *channel_,
+      read ? transport::Peek([this](int party, std::string_view bytes) { read_early(party, bytes); })
+           : transport::Peek{});
   collected_ = {};
   collected_.replies.resize(seats_.size());
   meter_.begin_round();
   std::vector<int> ready;
   for (int party = 0; party < parties(); ++party) {
     seats_[static_cast<std::size_t>(party)].gave_up = false;
+    seats_[static_cast<std::size_t>(party)].read.reset();
     if (seats_[static_cast<std::size_t>(party)].state == State::kReady) ready.push_back(party);
   }
   if (tasks_.size() == 1) {
@@ -172,8 +178,8 @@ Result<void> Exchange::close() {
   const auto all_closed = [&] {
     return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed; });
   };
-  // The result is kept by now. A party that closed the run and left before this coordinator was killed and came
-  // back will not dial again, so even a run that waits for its parties does not wait for that for ever.
+  // The result is kept by now. A party that closed the run and left before this coordinator was killed and
+  // came back will not dial again, so even a run that waits for its parties does not wait for that for ever.
   constexpr std::chrono::seconds kLastWord{5};
   const auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
                             ? Clock::now() + *terms_.rules.deadline
@@ -246,6 +252,10 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     return {};
   }
   const wire::Header& header = frame->header;
+  if (!header.checked && !channel_->vouches()) {
+    refuse(party, header, Refusal::kDamaged);
+    return {};
+  }
   if (closing_ != nullptr && take_while_closing(party, header)) return {};
   if (header.kind == Kind::kRefuse) {
     // A party that cannot read us, or that answered what we do not remember asking, cannot be part of this
@@ -274,8 +284,35 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   // An answer to an earlier round came too late, and a second one to this round is the first one again.
   if (!tasks_.empty() && header.round == kept_.round + 1 &&
       collected_.replies[static_cast<std::size_t>(party)] == nullptr)
-    collected_.replies[static_cast<std::size_t>(party)] = bytes;
+    return take_reply(party, bytes, *frame);
   return {};
+}
+
+// In the thread where the frame arrived. Only a reply to the round that runs is read; everything else about
+// the frame is decided when it is taken.
+void Exchange::read_early(int party, std::string_view bytes) {
+  const auto frame = wire::read_frame(bytes);
+  if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run ||
+      frame->header.round != kept_.round + 1)
+    return;
+  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  if (!seat.read) seat.read = (*read_)(party, frame->payload);
+}
+
+Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wire::Frame& frame) {
+  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  if (read_ != nullptr && !seat.read) seat.read = (*read_)(party, frame.payload);
+  if (!seat.read || *seat.read) {
+    collected_.replies[static_cast<std::size_t>(party)] = bytes;
+    return {};
+  }
+  if (terms_.rules.on_missing == OnMissing::kProceed) {
+    seat.gave_up = true;
+    refuse(party, frame.header, Refusal::kDamaged);
+    return {};
+  }
+  return fail(failed(fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1,
+                                 name_of(party), seat.read->error().message)));
 }
 
 Result<void> Exchange::take_fault(int party, const wire::Header& header) {

@@ -14,6 +14,7 @@
 #include "parley/rounds/checkpoint.h"
 #include "parley/rounds/meter.h"
 #include "parley/transport/channel.h"
+#include "parley/transport/frame_store.h"
 #include "parley/wire/frame.h"
 
 namespace parley::rounds {
@@ -46,6 +47,10 @@ struct Collected {
   bool budget_ended = false;  // a site's budget ended: the round is not complete
 };
 
+// Reads what a party replied, as soon as it is there. For several parties at once by several threads, for one
+// party by one at a time.
+using ReadReply = std::function<Result<void>(int party, std::string_view payload)>;
+
 class Exchange {
  public:
   // Takes up the run of an existing checkpoint of the same job, or begins a new one.
@@ -65,11 +70,14 @@ class Exchange {
     return {.kind = wire::Kind::kTask,
             .run = kept_.run,
             .round = kept_.round + 1,
-            .checked = !channel_->in_memory()};
+            .checked = !channel_->vouches()};
   }
 
-  // The next round: one task frame for all parties, or one for each.
-  Result<Collected> ask(std::vector<transport::SharedFrame> tasks);
+  // Where the frames of tasks get their memory.
+  [[nodiscard]] transport::FrameStore& frames() { return frames_; }
+
+  // The next round: one task frame for all parties, or one for each. A reply that `read` cannot read is none.
+  Result<Collected> ask(std::vector<transport::SharedFrame> tasks, const ReadReply& read = {});
   // The round is done and this is what came of it; on disk when it returns.
   Result<void> keep(const std::function<wire::Bytes()>& encoded_iterate);
   // The run is over and its result is safe: tells the parties and waits until each has said so back, as long
@@ -86,12 +94,15 @@ class Exchange {
     bool introduced = false;
     bool gave_up = false;  // faulted in this round; counts as missing
     bool closed = false;
+    std::optional<Result<void>> read;  // what came of reading its reply to this round
   };
   Exchange(transport::Channel& channel, Terms terms);
 
   Result<void> take(const transport::Arrival& arrival);
   Result<void> take_frame(int party, const transport::SharedFrame& bytes);
+  Result<void> take_reply(int party, const transport::SharedFrame& bytes, const wire::Frame& frame);
   Result<void> take_fault(int party, const wire::Header& header);
+  void read_early(int party, std::string_view bytes);
   bool take_while_closing(int party, const wire::Header& header);
   void send(int party, const transport::SharedFrame& frame);
   void send_task(int party);
@@ -109,9 +120,11 @@ class Exchange {
   Checkpoint kept_;
   Meter meter_;
   transport::SharedFrame opening_;
+  transport::FrameStore frames_;
   std::vector<transport::SharedFrame> tasks_;  // of the round that runs; empty between rounds
   Collected collected_;
-  transport::SharedFrame closing_;  // null until the run is over
+  const ReadReply* read_ = nullptr;  // of the round that runs
+  transport::SharedFrame closing_;   // null until the run is over
   double wait_seconds_ = 0;
 };
 

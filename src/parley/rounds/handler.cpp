@@ -163,7 +163,7 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     return kept_.reply;
   }
   Answered answered = admission_.party->answer(header, frame.payload);
-  transport::SharedFrame answer = transport::shared(std::move(answered.frame));
+  transport::SharedFrame answer = std::move(answered.frame);
   if (!answered.replied) {
     tell(SiteEvent::What::kFaulted, header, answer->size(), admission_.party->last_error());
     return answer;

@@ -10,13 +10,14 @@
 #include <string_view>
 
 #include "parley/rounds/algorithm.h"
+#include "parley/transport/frame_store.h"
 #include "parley/wire/decode.h"
 #include "parley/wire/frame.h"
 
 namespace parley::rounds {
 
 struct Answered {
-  wire::Bytes frame;
+  transport::SharedFrame frame;
   bool replied = false;  // else the frame is a fault
 };
 
@@ -33,8 +34,8 @@ class Responder {
   [[nodiscard]] virtual const std::string& last_error() const = 0;
 };
 
-// The site's gate for a round; it lives as long as the function. A plan that was reserved in one round pays for draws in
-// the next.
+// The site's gate for a round; it lives as long as the function. A plan that was reserved in one round pays
+// for draws in the next.
 using GateOfRound = std::function<Result<privacy::Gate*>(std::int64_t round)>;
 
 // The gate of a run that asked for no privacy.
@@ -52,8 +53,8 @@ class Party final : public Responder {
   Answered answer(const wire::Header& request, std::string_view task) override {
     last_error_.clear();
     const Out out = outgoing(request.round, task);
-    return {wire::make_answer({.run = request.run, .round = request.round, .checked = request.checked}, out),
-            !out.failed()};
+    const wire::Header header{.run = request.run, .round = request.round, .checked = request.checked};
+    return {frames_.share(wire::make_answer(header, out, frames_.room())), !out.failed()};
   }
   [[nodiscard]] wire::Bytes memory() const override { return wire::encode(memory_); }
   Result<void> restore(std::string_view memory) override {
@@ -90,6 +91,7 @@ class Party final : public Responder {
   GateOfRound gate_;
   typename A::Memory memory_;
   typename A::Task task_;  // its memory is reused
+  transport::FrameStore frames_;
   std::string last_error_;
 };
 

@@ -34,11 +34,16 @@ struct Arrival {
   SharedFrame frame;  // of kFrame only
 };
 
+// Looks at a frame where it arrives, before receive() hands it out: by several threads at once, but at the
+// frames of one party by one at a time.
+using Peek = std::function<void(int party, std::string_view frame)>;
+
 class Channel {
  public:
   virtual ~Channel() = default;
   [[nodiscard]] virtual int parties() const = 0;
-  [[nodiscard]] virtual bool in_memory() const { return false; }  // frames never leave this process
+  // Frames pass between parts of one program, which vouches for them: they need no checksum.
+  [[nodiscard]] virtual bool vouches() const { return false; }
 
   // Queues the frame for each of the parties and returns at once. For a party that is away it is lost.
   virtual void send(std::span<const int> parties, const SharedFrame& frame) = 0;
@@ -49,8 +54,24 @@ class Channel {
   // Ends the connection of a party that misbehaves. It may come back.
   virtual void drop(int party) = 0;
 
+  // From now on, until the next call. A transport whose frames arrive in the thread that receives has no use
+  // for it.
+  virtual void peek(Peek) {}
+
   // Lets a receive() that waits in another thread return.
   virtual void wake() = 0;
+};
+
+// Peeks as long as it lives.
+class Peeking {
+ public:
+  Peeking(Channel& channel, Peek peek) : channel_(channel) { channel_.peek(std::move(peek)); }
+  ~Peeking() { channel_.peek({}); }
+  Peeking(const Peeking&) = delete;
+  Peeking& operator=(const Peeking&) = delete;
+
+ private:
+  Channel& channel_;
 };
 
 // A party's side: a frame in, at most one frame out. Called by one thread at a time.

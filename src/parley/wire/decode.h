@@ -1,14 +1,13 @@
 // Bytes -> message, or a refusal. The bytes may come from anyone: no length is believed before the bytes
 // behind it were seen, every byte must be used, and whatever is accepted encodes to the same bytes again.
 #pragma once
-#include <bit>
 #include <cstring>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 
 #include "parley/core/result.h"
 #include "parley/wire/encode.h"
+#include "parley/wire/finite.h"
 
 namespace parley::wire {
 
@@ -49,20 +48,17 @@ class Decoder {
     refuse("a count promises more than the message holds");
     return 0;
   }
-  // Infinities and NaNs are the numbers whose exponent bits are all ones. Adding one to the exponent of |x|
-  // then, and only then, carries into the sign: one pass of integer operations, which the compiler turns into
-  // vectors.
   template <class T>
-  void check_finite(const T* values, std::size_t size) {
+  void numbers(T* to, std::size_t size) {
     if constexpr (std::is_floating_point_v<T>) {
-      if (numbers_ == Numbers::kAny) return;
-      using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-      constexpr Word kSign = Word{1} << (8 * sizeof(T) - 1);
-      constexpr Word kOne = Word{1} << (std::numeric_limits<T>::digits - 1);
-      Word carried = 0;
-      for (std::size_t i = 0; i < size; ++i) carried |= (std::bit_cast<Word>(values[i]) & ~kSign) + kOne;
-      if ((carried & kSign) != 0) refuse("a number is not finite");
+      if (numbers_ == Numbers::kFinite && rest_.size() / sizeof(T) >= size) {
+        const char* from = rest_.data();
+        rest_.remove_prefix(size * sizeof(T));
+        if (!copy_finite(from, size, to)) refuse("a number is not finite");
+        return;
+      }
     }
+    bulk(to, size * sizeof(T));
   }
   template <class T>
   void take(T& field) {
@@ -72,7 +68,7 @@ class Decoder {
       if (byte > 1) return refuse("a truth value is neither 0 nor 1");
       field = byte == 1;
     } else if constexpr (Number<T>) {
-      if (bulk(&field, sizeof field)) check_finite(&field, 1);
+      numbers(&field, 1);
     } else if constexpr (std::same_as<T, std::string>) {
       field.resize(count(1));
       bulk(field.data(), field.size());
@@ -89,7 +85,7 @@ class Decoder {
   void take_vector(std::vector<T>& field) {
     if constexpr (Number<T>) {
       field.resize(count(sizeof(T)));
-      if (bulk(field.data(), field.size() * sizeof(T))) check_finite(field.data(), field.size());
+      numbers(field.data(), field.size());
     } else {
       const std::size_t elements = count(1);
       field.clear();
@@ -102,7 +98,6 @@ class Decoder {
     field.positions.resize(elements);
     field.values.resize(elements);
     bulk(field.positions.data(), elements * sizeof(linalg::Index));
-    bulk(field.values.data(), elements * sizeof(double));
     linalg::Index least = 0;
     for (const linalg::Index position : field.positions) {
       if (position < least || position >= field.size)
@@ -110,7 +105,7 @@ class Decoder {
       least = position + 1;
     }
     if (field.size < 0) return refuse("a vector cannot have a negative size");
-    check_finite(field.values.data(), elements);
+    numbers(field.values.data(), elements);
   }
 
   std::string_view rest_;

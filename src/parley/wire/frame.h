@@ -63,7 +63,7 @@ struct Header {
   std::uint8_t code = 0;
   RunId run{};
   std::int64_t round = 0;
-  bool checked = true;  // carries a checksum; a frame that never leaves the memory of its process need not
+  bool checked = true;  // carries a checksum; a frame that never leaves its program need not
 };
 
 struct Frame {
@@ -77,10 +77,10 @@ void begin_frame(Bytes& frame);
 void seal_frame(Bytes& frame, const Header& header);
 
 template <Message T>
-Bytes make_frame(const Header& header, const T& payload) {
-  Bytes frame;
-  frame.reserve(kHeaderBytes + encoded_size(payload));
+Bytes make_frame(const Header& header, const T& payload, Bytes room = {}) {
+  Bytes frame = std::move(room);  // whatever is in it is overwritten
   begin_frame(frame);
+  frame.reserve(kHeaderBytes + encoded_size(payload));
   encode_to(payload, frame);
   seal_frame(frame, header);
   return frame;
@@ -89,9 +89,9 @@ Bytes make_frame(const Header& header, std::string_view payload = {});
 
 // The upward frame of a party's answer: from a released value or from a fault code, and from nothing else.
 template <Message T>
-Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing) {
+Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing, Bytes room = {}) {
   header.kind = outgoing.failed() ? Kind::kFault : Kind::kReply;
-  if (!outgoing.failed()) return make_frame(header, outgoing.value());
+  if (!outgoing.failed()) return make_frame(header, outgoing.value(), std::move(room));
   header.code = static_cast<std::uint8_t>(outgoing.fault());
   return make_frame(header);
 }

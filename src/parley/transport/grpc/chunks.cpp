@@ -37,6 +37,10 @@ grpc::ByteBuffer Outbox::next() {
 std::optional<wire::Refusal> Assembly::add(const grpc::ByteBuffer& chunk) {
   std::vector<grpc::Slice> slices;
   if (!chunk.Dump(&slices).ok() || chunk.Length() == 0) return wire::Refusal::kNotAFrame;
+  if (!std::exchange(begun_, true)) {
+    frame_ = store_.room();
+    frame_.clear();
+  }
   std::optional<char> mark;
   for (const grpc::Slice& slice : slices) {
     std::string_view bytes(reinterpret_cast<const char*>(slice.begin()), slice.size());
@@ -53,9 +57,10 @@ std::optional<wire::Refusal> Assembly::add(const grpc::ByteBuffer& chunk) {
   return std::nullopt;
 }
 
-wire::Bytes Assembly::take() {
+SharedFrame Assembly::take() {
+  begun_ = false;
   complete_ = false;
-  return std::exchange(frame_, {});
+  return store_.share(std::move(frame_));
 }
 
 }  // namespace parley::transport

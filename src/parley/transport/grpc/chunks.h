@@ -3,7 +3,7 @@
 // no more.
 //
 // Messages are raw bytes (no protobuf inside): a frame goes out from the buffer it was encoded into, shared
-// by all parties it is meant for, and comes in with one copy.
+// by all parties it is meant for, and comes in with one copy, into memory that is used again and again.
 #pragma once
 #include <grpcpp/support/byte_buffer.h>
 
@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "parley/transport/channel.h"
+#include "parley/transport/frame_store.h"
 #include "parley/wire/frame.h"
 
 namespace parley::transport {
@@ -35,15 +36,17 @@ class Outbox {
 // Chunks that become a frame.
 class Assembly {
  public:
-  explicit Assembly(std::size_t limit) : limit_(limit) {}
+  Assembly(std::size_t limit, FrameStore& store) : limit_(limit), store_(store) {}
   // Why the chunk is refused; afterwards the stream cannot be understood any more.
   std::optional<wire::Refusal> add(const grpc::ByteBuffer& chunk);
   [[nodiscard]] bool complete() const { return complete_; }
-  wire::Bytes take();
+  SharedFrame take();
 
  private:
   std::size_t limit_;
+  FrameStore& store_;
   wire::Bytes frame_;
+  bool begun_ = false;
   bool complete_ = false;
 };
 

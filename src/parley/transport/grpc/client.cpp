@@ -1,13 +1,15 @@
 #include "parley/transport/grpc/client.h"
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/channel.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
+#include <utility>
 
 #include "parley/core/text.h"
 #include "parley/transport/grpc/chunks.h"
@@ -19,103 +21,119 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{5000};
+constexpr std::chrono::milliseconds kConnecting{20000};
 constexpr std::chrono::seconds kParting{2};
 
-// One stream, from dialling to its end. A frame is answered where it was read: there is one at a time, and
-// handing it to another thread and back would cost more than many a round's arithmetic.
-class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+enum Tag : std::intptr_t { kStarted = 1, kRead, kWritten, kEnded, kStopped, kChannelChanged };
+void* tag(Tag which) {
+  return reinterpret_cast<void*>(which);
+}
+
+// One stream, from dialling to its end. All of it happens in the thread that calls hold(): a party has one
+// frame at a time to answer, and handing it to another thread and back would cost more than many a round's
+// arithmetic.
+class Conversation {
  public:
   // Whether this was the last frame to be answered.
   using Answer = std::function<bool(std::string_view frame, std::optional<SharedFrame>& answer)>;
 
-  Conversation(const std::shared_ptr<grpc::Channel>& channel, std::size_t limit, Answer answer)
-      : stub_(channel), answer_(std::move(answer)), assembly_(limit) {
-    stub_.PrepareBidiStreamingCall(&context_, kMethod, grpc::StubOptions(), this);
-    AddHold();  // the end of the stream is asked for outside gRPC's own reactions
-    StartRead(&incoming_);
-    StartCall();
+  Conversation(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue& queue, Assembly assembly,
+               Answer answer)
+      : stub_(channel), queue_(queue), answer_(std::move(answer)), assembly_(std::move(assembly)) {
+    stream_ = stub_.PrepareCall(&context_, kMethod, &queue_);
   }
 
-  // Until the stream has ended or the last frame was answered, which then is heard of.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reading_ended_ || over_; });
-    if (over_) part(lock);
-  }
-  void cancel() { context_.TryCancel(); }
-
-  // Ends the stream at once and tells why it ended.
-  grpc::Status end() {
-    cancel();
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !writing_; });
-    RemoveHold();
-    changed_.wait(lock, [&] { return done_; });
+  // Until the stream has ended, or the last frame was answered and the answer heard. Why it ended.
+  grpc::Status hold() {
+    stream_->StartCall(tag(kStarted));
+    while (!ended_) {
+      void* what = nullptr;
+      bool ok = false;
+      if (queue_.AsyncNext(&what, &ok, patience_) == grpc::CompletionQueue::TIMEOUT) {
+        patience_ = kForever;
+        context_.TryCancel();  // then whatever was begun ends
+        continue;
+      }
+      take(static_cast<Tag>(reinterpret_cast<std::intptr_t>(what)), ok);
+      go_on();
+    }
     return status_;
   }
 
-  void OnReadDone(bool ok) override {
-    if (!ok || assembly_.add(incoming_)) {
-      if (ok) context_.TryCancel();
-      const std::lock_guard lock(mutex_);
-      reading_ended_ = true;
-      return changed_.notify_all();
-    }
-    std::optional<SharedFrame> answer;
-    const bool last = assembly_.complete() && answer_(assembly_.take(), answer);
-    const std::lock_guard lock(mutex_);
-    if (answer) {
-      outbox_.push(*answer);
-      write();
-    }
-    over_ = over_ || last;
-    StartRead(&incoming_);
-    changed_.notify_all();
-  }
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    writing_ = false;
-    if (ok) write();
-    changed_.notify_all();
-  }
-  void OnDone(const grpc::Status& status) override {
-    const std::lock_guard lock(mutex_);
-    status_ = status;
-    done_ = true;
-    reading_ended_ = true;
-    changed_.notify_all();
-  }
-
  private:
-  // Lets the coordinator have what was said last, then ends the stream.
-  void part(std::unique_lock<std::mutex>& lock) {
-    const auto said = [&] { return reading_ended_ || (outbox_.empty() && !writing_); };
-    changed_.wait_for(lock, kParting, said);
-    if (reading_ended_ || writing_) return;
-    StartWritesDone();
-    changed_.wait_for(lock, kParting, [&] { return reading_ended_; });
+  static constexpr auto kForever = std::chrono::system_clock::time_point::max();
+
+  void take(Tag what, bool ok) {
+    switch (what) {
+      case kStarted:
+        reading_ = ok;
+        if (ok) stream_->Read(&incoming_, tag(kRead));
+        break;
+      case kRead:
+        reading_ = ok && answer_chunk();
+        if (reading_) stream_->Read(&incoming_, tag(kRead));
+        break;
+      case kWritten:
+        writing_ = false;
+        broken_ = broken_ || !ok;
+        break;
+      case kEnded:
+        ended_ = true;
+        break;
+      case kStopped:
+        context_.TryCancel();
+        break;
+      case kChannelChanged:  // of a pause that ended before
+        break;
+    }
   }
-  void write() {
-    if (writing_ || reading_ended_ || outbox_.empty()) return;
-    outgoing_ = outbox_.next();
-    writing_ = true;
-    StartWrite(&outgoing_);
+  // Whether the stream can still be understood.
+  bool answer_chunk() {
+    if (assembly_.add(incoming_)) {
+      context_.TryCancel();
+      return false;
+    }
+    if (!assembly_.complete()) return true;
+    std::optional<SharedFrame> answer;
+    const SharedFrame frame = assembly_.take();
+    if (answer_(*frame, answer) && !std::exchange(over_, true))
+      patience_ = std::chrono::system_clock::now() + kParting;
+    if (answer) outbox_.push(*answer);
+    return true;
+  }
+  void go_on() {
+    if (writing_ || ending_) return;
+    if (reading_ && !broken_ && !outbox_.empty()) {
+      outgoing_ = outbox_.next();
+      stream_->Write(outgoing_, tag(kWritten));
+      writing_ = true;
+    } else if (reading_ && !broken_ && over_ && !said_) {
+      stream_->WritesDone(tag(kWritten));  // the coordinator has what was said last, and ends the stream
+      writing_ = said_ = true;
+    } else if (!reading_) {
+      stream_->Finish(&status_, tag(kEnded));
+      ending_ = true;
+    }
   }
 
   grpc::GenericStub stub_;
+  grpc::CompletionQueue& queue_;
   Answer answer_;
   grpc::ClientContext context_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   Assembly assembly_;
   Outbox outbox_;
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
   grpc::Status status_;
+  std::chrono::system_clock::time_point patience_ = kForever;
+  bool reading_ = true;
   bool writing_ = false;
-  bool reading_ended_ = false;
+  bool broken_ = false;  // a write failed
   bool over_ = false;
-  bool done_ = false;
+  bool said_ = false;
+  bool ending_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace
@@ -123,11 +141,19 @@ class Conversation final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
 struct GrpcClient::Core {
   Dialing dialing;
   std::shared_ptr<grpc::Channel> channel;
-  std::mutex mutex;
-  std::condition_variable changed;
-  Conversation* conversation = nullptr;
-  bool stopped = false;
+  FrameStore store;
+  grpc::CompletionQueue queue;
+  grpc::Alarm alarm;  // wakes whoever waits on the queue
+  std::atomic<bool> stopped = false;
 
+  ~Core() {
+    alarm.Cancel();
+    queue.Shutdown();
+    void* what = nullptr;
+    bool ok = false;
+    while (queue.Next(&what, &ok)) {
+    }
+  }
   [[nodiscard]] bool over() const { return stopped || (dialing.finished && dialing.finished()); }
   void notice(const std::string& what) const {
     if (dialing.notice) dialing.notice(what);
@@ -141,19 +167,23 @@ struct GrpcClient::Core {
       made = respond(frame);
       return dialing.finished && dialing.finished();
     };
-    Conversation stream(channel, dialing.limit, answer);
-    {
-      const std::lock_guard lock(mutex);
-      conversation = &stream;
-      if (stopped) stream.cancel();
-    }
-    stream.wait();
-    {
-      const std::lock_guard lock(mutex);
-      conversation = nullptr;
-    }
-    status = stream.end();
+    status = Conversation(channel, queue, Assembly(dialing.limit, store), answer).hold();
     return heard;
+  }
+
+  // gRPC goes on connecting in a pause, and it does so in the thread that waits on a queue which watches the
+  // channel.
+  void pause(std::chrono::milliseconds length) {
+    const auto until = std::chrono::system_clock::now() + length;
+    channel->NotifyOnStateChange(channel->GetState(true), until, &queue, tag(kChannelChanged));
+    void* what = nullptr;
+    bool ok = false;
+    while (!stopped && queue.AsyncNext(&what, &ok, until) == grpc::CompletionQueue::GOT_EVENT) {
+      if (what != tag(kChannelChanged)) continue;
+      const grpc_connectivity_state state = channel->GetState(true);
+      if (!ok || state == GRPC_CHANNEL_READY) return;
+      channel->NotifyOnStateChange(state, until, &queue, tag(kChannelChanged));
+    }
   }
 };
 
@@ -165,10 +195,11 @@ GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
   arguments.SetSslTargetNameOverride(kCoordinator);
   arguments.SetMaxReceiveMessageSize(kLargestMessage);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, static_cast<int>(kFirstPause.count()));
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kFirstPause.count()));
+  // How long connecting may take: several times back and forth between continents, on busy machines.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnecting.count()));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(kLongestPause.count()));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  for (const auto& [name, value] : keepalive()) arguments.SetInt(name, value);
+  for (const auto& [name, value] : keepalive(core_->dialing.keepalive)) arguments.SetInt(name, value);
   core_->channel = grpc::CreateCustomChannel(
       core_->dialing.address, grpc::SslCredentials({given.authority, given.key, given.certificate}),
       arguments);
@@ -182,7 +213,6 @@ Result<void> GrpcClient::serve(const Respond& respond) {
   while (true) {
     grpc::Status status;
     const bool heard = core_->converse(respond, status);
-    std::unique_lock lock(core_->mutex);
     if (core_->over()) return {};
     if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
       return fail(failed("the coordinator turns this party away: its certificate names no party of the job"));
@@ -191,17 +221,15 @@ Result<void> GrpcClient::serve(const Respond& respond) {
         heard ? "the connection to " + core_->dialing.address + " was lost; dialling again"
               : "cannot reach " + core_->dialing.address + " yet: " + printable(status.error_message(), 160);
     if (why != std::exchange(said, heard ? std::string{} : why)) core_->notice(why);
-    core_->changed.wait_for(lock, pause, [&] { return core_->stopped; });
+    core_->pause(pause);
     if (core_->stopped) return {};
     pause = std::min(2 * pause, kLongestPause);
   }
 }
 
 void GrpcClient::stop() {
-  const std::lock_guard lock(core_->mutex);
-  core_->stopped = true;
-  if (core_->conversation != nullptr) core_->conversation->cancel();
-  core_->changed.notify_all();
+  if (!core_->stopped.exchange(true))
+    core_->alarm.Set(&core_->queue, std::chrono::system_clock::now(), tag(kStopped));
 }
 
 }  // namespace parley::transport

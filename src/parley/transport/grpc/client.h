@@ -4,7 +4,6 @@
 // The coordinator must show a certificate of the federation's authority for the name "coordinator", wherever
 // it listens.
 #pragma once
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +22,7 @@ struct Dialing {
   std::size_t limit = std::size_t{1} << 30;
   std::function<bool()> finished;                       // looked at after each frame
   std::function<void(const std::string& what)> notice;  // connected, lost: for people
+  std::chrono::milliseconds keepalive{20000};           // likewise for the coordinator
 };
 
 class GrpcClient {

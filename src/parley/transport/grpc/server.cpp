@@ -38,7 +38,9 @@ struct GrpcServer::Core final : grpc::CallbackGenericService {
   Listening listening;
   std::unique_ptr<grpc::Server> server;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable changed;  // something arrived
+  std::condition_variable parting;  // something was delivered, or a stream is gone
+  FrameStore store;
   std::deque<Arrival> arrivals;
   std::vector<Stream*> streams;  // the current one of each party, or null
   std::size_t alive = 0;         // streams that gRPC still knows
@@ -60,7 +62,7 @@ struct GrpcServer::Core final : grpc::CallbackGenericService {
 
 class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
  public:
-  Stream(Core& core, int party) : core_(core), party_(party), assembly_(core.listening.limit) {}
+  Stream(Core& core, int party) : core_(core), party_(party), assembly_(core.listening.limit, core.store) {}
 
   void begin() { StartRead(&incoming_); }
   [[nodiscard]] int party() const { return party_; }
@@ -90,15 +92,16 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
     const std::lock_guard lock(core_.mutex);
     if (!ok) return core_.leave(*this), finish(grpc::Status::OK);
     if (finished_) return;
-    if (assembly_.add(incoming_)) {
+    if (const auto refusal = assembly_.add(incoming_)) {
+      send(shared(wire::make_frame({wire::Kind::kRefuse, static_cast<std::uint8_t>(*refusal)})));
       core_.leave(*this);
-      return finish({grpc::StatusCode::INVALID_ARGUMENT, "not a frame"});
+      return close();
     }
     if (assembly_.complete()) {
-      wire::Bytes frame = assembly_.take();
+      SharedFrame frame = assembly_.take();
       if (core_.streams[static_cast<std::size_t>(party_)] == this) {
         ++unread_;
-        core_.push({Arrival::What::kFrame, party_, shared(std::move(frame))});
+        core_.push({Arrival::What::kFrame, party_, std::move(frame)});
       }
     }
     if (unread_ < kUnread)
@@ -112,7 +115,7 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
     if (!ok) return finish(grpc::Status::OK);
     write();
     if (closing_ && idle()) finish(grpc::Status::OK);
-    core_.changed.notify_all();
+    core_.parting.notify_all();
   }
   void OnCancel() override {
     const std::lock_guard lock(core_.mutex);
@@ -124,7 +127,7 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
       const std::lock_guard lock(core_.mutex);
       core_.leave(*this);
       --core_.alive;
-      core_.changed.notify_all();
+      core_.parting.notify_all();
     }
     delete this;
   }
@@ -198,7 +201,8 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(Listening listening) {
   builder.SetMaxReceiveMessageSize(kLargestMessage);
   // Two coordinators on one port would share its parties between them.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  for (const auto& [name, value] : keepalive()) builder.AddChannelArgument(name, value);
+  for (const auto& [name, value] : keepalive(server->core_->listening.keepalive))
+    builder.AddChannelArgument(name, value);
   server->core_->server = builder.BuildAndStart();
   if (server->core_->server == nullptr || server->port_ == 0)
     return fail(bad_input({.field = "--listen"},
@@ -215,13 +219,13 @@ GrpcServer::~GrpcServer() {
       return std::all_of(core_->streams.begin(), core_->streams.end(),
                          [](const Core::Stream* stream) { return stream == nullptr || stream->idle(); });
     };
-    core_->changed.wait_for(lock, kParting, delivered);
+    core_->parting.wait_for(lock, kParting, delivered);
     for (Core::Stream* stream : core_->streams)
       if (stream != nullptr) stream->close();
   }
   core_->server->Shutdown(std::chrono::system_clock::now() + kParting);
   std::unique_lock lock(core_->mutex);
-  core_->changed.wait(lock, [&] { return core_->alive == 0; });
+  core_->parting.wait(lock, [&] { return core_->alive == 0; });
 }
 
 int GrpcServer::parties() const {
@@ -229,9 +233,11 @@ int GrpcServer::parties() const {
 }
 
 void GrpcServer::send(std::span<const int> parties, const SharedFrame& frame) {
-  const std::lock_guard lock(core_->mutex);
-  for (const int party : parties)
+  // One lock each: encrypting and writing a large frame takes its time, in which others may be heard.
+  for (const int party : parties) {
+    const std::lock_guard lock(core_->mutex);
     if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(party)]) stream->send(frame);
+  }
 }
 
 std::optional<Arrival> GrpcServer::receive(Clock::time_point deadline) {

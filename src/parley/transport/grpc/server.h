@@ -24,6 +24,8 @@ struct Listening {
   Credentials credentials;
   std::vector<std::string> parties;
   std::size_t limit = std::size_t{1} << 30;  // of a frame
+  std::chrono::milliseconds keepalive{
+      20000};  // a party that is silent for so long is asked whether it is there
 };
 
 class GrpcServer final : public Channel {

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -12,44 +13,41 @@ namespace parley::transport {
 namespace {
 
 constexpr int kRoot = 0;
-constexpr std::int64_t kNothing = -1;  // the size of a frame that is not there
+constexpr int kDown = 1;  // tags of messages
+constexpr int kUp = 2;
+constexpr std::int64_t kOwn = -1;      // each rank gets a frame of its own, or none
 constexpr std::int64_t kDone = -2;     // no further pass
+constexpr std::size_t kInline = 4088;  // bytes of a frame that travel with its announcement
 
 struct Announcement {
-  std::int64_t shared = 0;  // bytes of the frame that every rank gets; kNothing: each gets its own; kDone
+  std::int64_t size = 0;  // of the frame that every rank gets; or kOwn, kDone
+  std::array<char, kInline> first;
+
+  void exchange() { MPI_Bcast(this, sizeof *this, MPI_BYTE, kRoot, MPI_COMM_WORLD); }
 };
 
-int words(std::int64_t bytes) { return bytes < 0 ? 0 : static_cast<int>((bytes + 7) / 8); }
+// A frame is below wire::kDefaultLimit, which an int can count.
+int bytes_of(std::size_t size) {
+  return static_cast<int>(size);
+}
 
-// Frames of all ranks, one behind the other.
-struct Packed {
-  std::vector<std::int64_t> sizes;  // bytes
-  std::vector<int> counts, offsets; // words
-  std::vector<std::uint64_t> content;
+void send_frame(const std::optional<SharedFrame>& frame, int to, int tag) {
+  const bool there = frame && *frame != nullptr;  // a message without content: no frame
+  MPI_Send(there ? (*frame)->data() : nullptr, there ? bytes_of((*frame)->size()) : 0, MPI_BYTE, to, tag,
+           MPI_COMM_WORLD);
+}
 
-  explicit Packed(std::vector<std::int64_t> bytes) : sizes(std::move(bytes)) {
-    int at = 0;
-    for (const std::int64_t size : sizes) {
-      counts.push_back(words(size));
-      offsets.push_back(at);
-      at += counts.back();
-    }
-    content.resize(static_cast<std::size_t>(at));
-  }
-  [[nodiscard]] char* frame(std::size_t rank) { return reinterpret_cast<char*>(content.data() + offsets[rank]); }
-};
-
-// What this rank answers, gathered at the root; empty elsewhere.
-Packed gather(int ranks, bool root, const std::optional<SharedFrame>& answer) {
-  const std::int64_t size = answer ? static_cast<std::int64_t>((*answer)->size()) : kNothing;
-  std::vector<std::int64_t> sizes(root ? static_cast<std::size_t>(ranks) : 0);
-  MPI_Gather(&size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, kRoot, MPI_COMM_WORLD);
-  Packed all(std::move(sizes));
-  std::vector<std::uint64_t> own(static_cast<std::size_t>(words(size)));
-  if (size > 0) std::memcpy(own.data(), (*answer)->data(), static_cast<std::size_t>(size));
-  MPI_Gatherv(own.data(), static_cast<int>(own.size()), MPI_UINT64_T, all.content.data(), all.counts.data(), all.offsets.data(),
-              MPI_UINT64_T, kRoot, MPI_COMM_WORLD);
-  return all;
+// A message whose size is known once it is there. Its content may come later.
+MPI_Request begin_receiving(int from, int tag, wire::Bytes& frame) {
+  MPI_Message message;
+  MPI_Status status;
+  MPI_Mprobe(from, tag, MPI_COMM_WORLD, &message, &status);
+  int size = 0;
+  MPI_Get_count(&status, MPI_BYTE, &size);
+  frame.resize(static_cast<std::size_t>(size));
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Imrecv(frame.data(), size, MPI_BYTE, &message, &request);
+  return request;
 }
 
 }  // namespace
@@ -59,16 +57,25 @@ MpiWorld::MpiWorld(int* argc, char*** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
 }
-MpiWorld::~MpiWorld() { MPI_Finalize(); }
+MpiWorld::~MpiWorld() {
+  MPI_Finalize();
+}
 void MpiWorld::abort(int code) {
   MPI_Abort(MPI_COMM_WORLD, code);
   std::abort();
 }
 
 std::vector<wire::Bytes> MpiWorld::gather(const wire::Bytes& own) const {
-  Packed all = transport::gather(size_, rank_ == kRoot, shared(own));
-  std::vector<wire::Bytes> everyone;
-  for (std::size_t p = 0; p < all.sizes.size(); ++p) everyone.emplace_back(all.frame(p), static_cast<std::size_t>(all.sizes[p]));
+  if (rank_ != kRoot) {
+    send_frame(shared(own), kRoot, kUp);
+    return {};
+  }
+  std::vector<wire::Bytes> everyone(static_cast<std::size_t>(size_));
+  everyone[kRoot] = own;
+  for (int rank = 1; rank < size_; ++rank) {
+    MPI_Request request = begin_receiving(rank, kUp, everyone[static_cast<std::size_t>(rank)]);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
   return everyone;
 }
 
@@ -79,9 +86,13 @@ MpiChannel::MpiChannel(const MpiWorld& world, Respond own)
 
 MpiChannel::~MpiChannel() {
   // Frames that nobody waited for (the end of a run) are still delivered.
-  while (std::any_of(queued_.begin(), queued_.end(), [](const auto& frames) { return !frames.empty(); })) pass();
-  Announcement done{kDone};
-  MPI_Bcast(&done.shared, 1, MPI_INT64_T, kRoot, MPI_COMM_WORLD);
+  while (waiting()) pass();
+  Announcement done{.size = kDone, .first = {}};
+  done.exchange();
+}
+
+bool MpiChannel::waiting() const {
+  return std::any_of(queued_.begin(), queued_.end(), [](const auto& frames) { return !frames.empty(); });
 }
 
 void MpiChannel::send(std::span<const int> parties, const SharedFrame& frame) {
@@ -95,33 +106,39 @@ void MpiChannel::pass() {
     frames[p] = std::move(queued_[p].front());
     queued_[p].pop_front();
   }
-  const bool alike = std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == frames[0]; });
-  Announcement next{alike ? static_cast<std::int64_t>(frames[0]->size()) : kNothing};
-  MPI_Bcast(&next.shared, 1, MPI_INT64_T, kRoot, MPI_COMM_WORLD);
-  if (alike) {
-    std::vector<std::uint64_t> content(static_cast<std::size_t>(words(next.shared)));
-    std::memcpy(content.data(), frames[0]->data(), frames[0]->size());
-    MPI_Bcast(content.data(), static_cast<int>(content.size()), MPI_UINT64_T, kRoot, MPI_COMM_WORLD);
-  } else {
-    std::vector<std::int64_t> sizes;
-    for (const SharedFrame& frame : frames) sizes.push_back(frame ? static_cast<std::int64_t>(frame->size()) : kNothing);
-    Packed all(std::move(sizes));
-    for (std::size_t p = 0; p < frames.size(); ++p)
-      if (frames[p]) std::memcpy(all.frame(p), frames[p]->data(), frames[p]->size());
-    std::int64_t own = 0;
-    MPI_Scatter(all.sizes.data(), 1, MPI_INT64_T, &own, 1, MPI_INT64_T, kRoot, MPI_COMM_WORLD);
-    MPI_Scatterv(all.content.data(), all.counts.data(), all.offsets.data(), MPI_UINT64_T, MPI_IN_PLACE, 0, MPI_UINT64_T, kRoot,
-                 MPI_COMM_WORLD);
+  const SharedFrame& first = frames.front();
+  const bool alike =
+      std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == first; });
+  Announcement next{.size = alike ? static_cast<std::int64_t>(first->size()) : kOwn, .first = {}};
+  if (alike) std::memcpy(next.first.data(), first->data(), std::min(kInline, first->size()));
+  next.exchange();
+  if (alike && first->size() > kInline) {
+    auto* rest = const_cast<char*>(first->data()) + kInline;  // the root of a Bcast only reads
+    MPI_Bcast(rest, bytes_of(first->size() - kInline), MPI_BYTE, kRoot, MPI_COMM_WORLD);
   }
-  Packed answers = gather(ranks_, true, frames[0] ? own_(*frames[0]) : std::nullopt);
-  for (std::size_t p = 0; p < answers.sizes.size(); ++p)
-    if (answers.sizes[p] != kNothing)
-      arrived_.push_back({Arrival::What::kFrame, static_cast<int>(p),
-                          shared(wire::Bytes(answers.frame(p), static_cast<std::size_t>(answers.sizes[p])))});
+  if (!alike)
+    for (int rank = 1; rank < ranks_; ++rank) send_frame(frames[static_cast<std::size_t>(rank)], rank, kDown);
+  std::optional<SharedFrame> own;
+  if (first) own = own_(*first);
+  if (own) arrived_.push_back({Arrival::What::kFrame, kRoot, std::move(*own)});
+  gather();
+}
+
+// One message of every other rank; without content it is no answer.
+void MpiChannel::gather() {
+  std::vector<wire::Bytes> answers(static_cast<std::size_t>(ranks_));
+  std::vector<MPI_Request> requests;
+  for (int rank = 1; rank < ranks_; ++rank) {
+    answers[static_cast<std::size_t>(rank)] = store_.room();
+    requests.push_back(begin_receiving(rank, kUp, answers[static_cast<std::size_t>(rank)]));
+  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  for (int rank = 1; rank < ranks_; ++rank)
+    if (wire::Bytes& answer = answers[static_cast<std::size_t>(rank)]; !answer.empty())
+      arrived_.push_back({Arrival::What::kFrame, rank, store_.share(std::move(answer))});
 }
 
 std::optional<Arrival> MpiChannel::receive(Clock::time_point) {
-  const auto waiting = [&] { return std::any_of(queued_.begin(), queued_.end(), [](const auto& frames) { return !frames.empty(); }); };
   while (arrived_.empty() && waiting()) pass();
   if (arrived_.empty()) return std::nullopt;
   Arrival arrival = std::move(arrived_.front());
@@ -129,25 +146,28 @@ std::optional<Arrival> MpiChannel::receive(Clock::time_point) {
   return arrival;
 }
 
-void MpiChannel::drop(int party) { arrived_.push_back({Arrival::What::kLeft, party, {}}); }
+void MpiChannel::drop(int party) {
+  arrived_.push_back({Arrival::What::kLeft, party, {}});
+}
 
-void serve(const MpiWorld& world, const Respond& respond) {
-  std::vector<std::uint64_t> content;
+void serve(const MpiWorld&, const Respond& respond) {
+  wire::Bytes frame;  // its memory is reused
+  Announcement next;
   while (true) {
-    Announcement next;
-    MPI_Bcast(&next.shared, 1, MPI_INT64_T, kRoot, MPI_COMM_WORLD);
-    if (next.shared == kDone) return;
-    std::int64_t size = next.shared;
-    if (size == kNothing) MPI_Scatter(nullptr, 0, MPI_INT64_T, &size, 1, MPI_INT64_T, kRoot, MPI_COMM_WORLD);
-    content.resize(static_cast<std::size_t>(words(size)));
-    if (next.shared != kNothing)
-      MPI_Bcast(content.data(), static_cast<int>(content.size()), MPI_UINT64_T, kRoot, MPI_COMM_WORLD);
-    else
-      MPI_Scatterv(nullptr, nullptr, nullptr, MPI_UINT64_T, content.data(), static_cast<int>(content.size()), MPI_UINT64_T, kRoot,
-                   MPI_COMM_WORLD);
+    next.exchange();
+    if (next.size == kDone) return;
+    if (next.size == kOwn) {
+      MPI_Request request = begin_receiving(kRoot, kDown, frame);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      frame.resize(static_cast<std::size_t>(next.size));
+      std::memcpy(frame.data(), next.first.data(), std::min(kInline, frame.size()));
+      if (frame.size() > kInline)
+        MPI_Bcast(frame.data() + kInline, bytes_of(frame.size() - kInline), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+    }
     std::optional<SharedFrame> answer;
-    if (size != kNothing) answer = respond({reinterpret_cast<const char*>(content.data()), static_cast<std::size_t>(size)});
-    gather(world.size(), false, answer);
+    if (!frame.empty()) answer = respond(frame);
+    send_frame(answer, kRoot, kUp);
   }
 }
 

@@ -1,13 +1,17 @@
 // Parties as ranks of an MPI program: party p is rank p, and rank 0 also coordinates.
 //
-// A pass is collective: rank 0 sends every rank its frame (Bcast when all get the same one, else Scatterv), every rank
-// answers, rank 0 gathers the answers (Gatherv). Frames are padded to 8 bytes, so that counts stay small.
+// A pass is collective. Rank 0 announces the frame that every rank gets, in one Bcast with its first bytes,
+// which are all of a small one, and a second Bcast straight from the frame's memory for the rest; or
+// announces that each gets a frame of its own, or none. Every rank sends one message back, straight from its
+// frame, and rank 0 takes them into the memory that they are handed out in: sizes are known when a message is
+// there, so none are exchanged.
 #pragma once
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 #include "parley/transport/channel.h"
+#include "parley/transport/frame_store.h"
 
 namespace parley::transport {
 
@@ -38,18 +42,22 @@ class MpiChannel final : public Channel {
   ~MpiChannel() override;  // lets the other ranks return
 
   [[nodiscard]] int parties() const override { return ranks_; }
+  [[nodiscard]] bool vouches() const override { return true; }
   void send(std::span<const int> parties, const SharedFrame& frame) override;
   std::optional<Arrival> receive(Clock::time_point deadline) override;
   void drop(int party) override;
   void wake() override {}  // receive() waits for answers only
 
  private:
+  [[nodiscard]] bool waiting() const;
   void pass();
+  void gather();
 
   int ranks_;
   Respond own_;
   std::vector<std::deque<SharedFrame>> queued_;  // by party
   std::deque<Arrival> arrived_;
+  FrameStore store_;
 };
 
 // Every other rank: answers until rank 0 is done.
