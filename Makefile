@@ -39,8 +39,9 @@ test-fuzz: setup
 	@cmake --build --preset dev -j $(JOBS) --target fuzzers
 	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L fuzz
 
-# A hundred runs in which someone is killed at a random moment.
+# A hundred runs in which someone is killed at a random moment; ten thousand malformed frames.
 test-faults: build
+	PARLEY_LONG=1 build/tests/transport/test_transport_grpc --gtest_filter='Hostile*:Broken*'
 	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 python3 -m unittest discover -s tests/cli -p faults_test.py
 	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 PARLEY_LONG=1 python3 -m unittest discover -s tests/cli -p private_daemons_test.py
 

@@ -209,6 +209,78 @@ TEST(Exchange, BadFramesAreRefusedWithACodeAndTheOthersAreUnharmed) {
   EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
 }
 
+// A well-formed frame of the round that runs, whose content is no reply: party b says so instead of
+// answering.
+Result<Outcome<Mean::Iterate>> with_unreadable_reply(Scripted& channel, Rules under) {
+  PARLEY_TRY(Exchange exchange, Exchange::make(channel, terms(under)));
+  PARLEY_CHECK(exchange.open());
+  channel.silent = {1};
+  channel.push(
+      {Arrival::What::kFrame, 1,
+       transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, "x"))});
+  return drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
+}
+
+TEST(Exchange, AReplyThatCannotBeReadIsRefusedAndTheOthersProceed) {
+  Scripted channel(kMean);
+  const auto end = with_unreadable_reply(channel, rules(OnMissing::kProceed, 2));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->rounds, 6);
+  EXPECT_EQ(channel.dropped, std::vector<int>{1});
+}
+
+TEST(Exchange, AReplyThatCannotBeReadEndsARunThatNeedsItAndIsNamed) {
+  Scripted channel(kMean);
+  const auto end = with_unreadable_reply(channel, {});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message.find("round 1: the reply of party 'b' cannot be used"), 0U)
+      << end.error().message;
+}
+
+TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  exchange->open();
+  channel.silent = {1};
+  const wire::Header unchecked{.kind = Kind::kReply, .run = exchange->run(), .round = 1, .checked = false};
+  channel.push(
+      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame(unchecked, Mean::Reply{1, {0, 0}}))});
+  ASSERT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
+  EXPECT_EQ(channel.dropped, std::vector<int>{1});
+}
+
+// Killed after the last round, while it waits for parties to say that they have closed the run.
+TEST(Exchange, ACoordinatorKilledWhileClosingClosesTheRunWhenItComesBack) {
+  tests::ScratchFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms();
+  kept.checkpoint = folder.path() + "/checkpoint";
+  wire::Bytes learned;
+  const std::string copy = kept.checkpoint + ".copy";
+  {
+    auto exchange = Exchange::make(channel, kept);
+    exchange->open();
+    const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+    ASSERT_TRUE(end);
+    learned = wire::encode(end->iterate);
+    channel.silent = {1};  // the two others close the run; then the kill, before the checkpoint goes
+    channel.at_deadline = [&] { std::filesystem::copy_file(kept.checkpoint, copy); };
+    ASSERT_TRUE(exchange->close());
+  }
+  std::filesystem::rename(copy, kept.checkpoint);
+  channel.at_deadline = {};
+  channel.silent.clear();
+  for (int party = 0; party < 3; ++party) channel.join(party);
+  auto again = Exchange::make(channel, kept);
+  ASSERT_TRUE(again && again->open());
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *again);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(wire::encode(end->iterate), learned);
+  ASSERT_TRUE(again->close());
+  EXPECT_EQ(channel.sent.back().second.kind, Kind::kClose) << "the party that had not heard of it";
+  EXPECT_FALSE(std::filesystem::exists(kept.checkpoint));
+}
+
 TEST(Exchange, AStopBetweenRoundsAndWhileWaitingKeepsWhatWasLearned) {
   Scripted channel(kMean);
   bool stop = false;

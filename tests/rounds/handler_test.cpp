@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "parley/core/files.h"
 #include "tests/rounds/mean_parties.h"
 
@@ -209,4 +211,54 @@ TEST_F(HandlerTest, AnotherJobUnderTheNameOfARunIsNotAdmitted) {
   EXPECT_EQ(header(fault).kind, Kind::kFault);
   EXPECT_EQ(header(fault).code, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed));
   EXPECT_EQ(header(site.respond(opening())).kind, Kind::kReady);
+}
+
+// Bits flipped, cut off, lengthened, of other versions, kinds, runs and rounds, repeated and out of order.
+TEST_F(HandlerTest, TenThousandSpoiledFramesAreRefusedWithACodeAndHarmNothing) {
+  Handler site = handler("");
+  Handler undisturbed = handler("");
+  site.respond(opening());
+  undisturbed.respond(opening());
+  site.respond(task(1));
+  undisturbed.respond(task(1));
+  const Bytes first = **site.respond(task(2));
+  EXPECT_EQ(first, **undisturbed.respond(task(2)));
+  std::mt19937_64 dice(5);
+  const auto spoiled = [&]() -> Bytes {
+    Bytes frame = dice() % 4 == 0 ? opening() : task(3);
+    const auto at = [&](std::size_t size) { return static_cast<std::size_t>(dice() % size); };
+    switch (dice() % 8) {
+      case 0: {
+        const std::size_t bit = at(8 * frame.size());
+        frame[bit / 8] = static_cast<char>(frame[bit / 8] ^ (1 << bit % 8));
+        return frame;
+      }
+      case 1:
+        return frame.substr(0, at(frame.size()));
+      case 2:
+        return frame + Bytes(1 + at(5000), 'x');
+      case 3:
+        for (char& byte : frame) byte = static_cast<char>(dice());
+        return frame;
+      case 4:
+        frame[4] = static_cast<char>(2 + at(250));
+        return frame;
+      case 5:
+        return wire::make_frame({.kind = static_cast<Kind>(8 + at(240)), .run = kRun, .round = 3});
+      case 6:
+        return task(static_cast<std::int64_t>(at(2)));  // rounds long past
+      default:
+        return dice() % 2 == 0 ? task(2, 0.5) : task(3, 0, {9});
+    }
+  };
+  for (int i = 0; i < 10000; ++i) {
+    const auto refused = site.respond(spoiled());
+    ASSERT_TRUE(refused);
+    ASSERT_EQ(header(refused).kind, Kind::kRefuse) << "frame " << i;
+    ASSERT_GE(header(refused).code, static_cast<std::uint8_t>(Refusal::kCutOff));
+    if (i % 100 == 0) {
+      EXPECT_EQ(**site.respond(task(2)), first) << "a repeat is answered with the same bytes";
+    }
+  }
+  EXPECT_EQ(**site.respond(task(3)), **undisturbed.respond(task(3)));
 }

@@ -51,12 +51,14 @@ struct GrpcServer::Core final : grpc::CallbackGenericService {
     arrivals.push_back(std::move(arrival));
     changed.notify_one();
   }
-  // Frames of a connection that ended are not handed out any more.
-  void forget_frames(int party) {
-    std::erase_if(arrivals, [&](const Arrival& arrival) {
-      return arrival.party == party && arrival.what == Arrival::What::kFrame;
-    });
+  // What a connection that ended said is not handed out any more.
+  void forget(int party, Arrival::What what) {
+    std::erase_if(arrivals,
+                  [&](const Arrival& arrival) { return arrival.party == party && arrival.what == what; });
   }
+  // The party's stream, once whoever receives has been told of it: before that, what it sends or drops is
+  // meant for an earlier one.
+  Stream* known(int party);
   void leave(Stream& stream);
 };
 
@@ -66,6 +68,8 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
 
   void begin() { StartRead(&incoming_); }
   [[nodiscard]] int party() const { return party_; }
+  [[nodiscard]] bool announced() const { return announced_; }
+  void announce() { announced_ = true; }
   [[nodiscard]] bool idle() const { return outbox_.empty() && !writing_; }
 
   void send(const SharedFrame& frame) {
@@ -147,6 +151,7 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
   std::size_t unread_ = 0;
+  bool announced_ = false;
   bool writing_ = false;
   bool paused_ = false;
   bool closing_ = false;
@@ -170,11 +175,17 @@ grpc::ServerGenericBidiReactor* GrpcServer::Core::CreateReactor(grpc::GenericCal
   ++alive;
   Stream*& current = streams[static_cast<std::size_t>(party)];
   if (current != nullptr) current->finish({grpc::StatusCode::ABORTED, "replaced by a newer connection"});
-  forget_frames(party);
+  forget(party, Arrival::What::kFrame);
+  forget(party, Arrival::What::kJoined);
   current = stream;
   stream->begin();
   push({Arrival::What::kJoined, party, {}});
   return stream;
+}
+
+GrpcServer::Core::Stream* GrpcServer::Core::known(int party) {
+  Stream* stream = streams[static_cast<std::size_t>(party)];
+  return stream != nullptr && stream->announced() ? stream : nullptr;
 }
 
 void GrpcServer::Core::leave(Stream& stream) {
@@ -236,7 +247,7 @@ void GrpcServer::send(std::span<const int> parties, const SharedFrame& frame) {
   // One lock each: encrypting and writing a large frame takes its time, in which others may be heard.
   for (const int party : parties) {
     const std::lock_guard lock(core_->mutex);
-    if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(party)]) stream->send(frame);
+    if (Core::Stream* stream = core_->known(party)) stream->send(frame);
   }
 }
 
@@ -249,16 +260,19 @@ std::optional<Arrival> GrpcServer::receive(Clock::time_point deadline) {
     return std::nullopt;
   Arrival arrival = std::move(core_->arrivals.front());
   core_->arrivals.pop_front();
-  if (arrival.what == Arrival::What::kFrame)
-    if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(arrival.party)]) stream->was_read();
+  if (arrival.party < 0) return arrival;
+  if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(arrival.party)]) {
+    if (arrival.what == Arrival::What::kFrame) stream->was_read();
+    if (arrival.what == Arrival::What::kJoined) stream->announce();
+  }
   return arrival;
 }
 
 void GrpcServer::drop(int party) {
   const std::lock_guard lock(core_->mutex);
-  Core::Stream* stream = core_->streams[static_cast<std::size_t>(party)];
+  Core::Stream* stream = core_->known(party);
   if (stream == nullptr) return;
-  core_->forget_frames(party);
+  core_->forget(party, Arrival::What::kFrame);
   core_->leave(*stream);
   stream->close();
 }
