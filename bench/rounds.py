@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build-bench" / "build")) / "bench"
@@ -33,6 +34,15 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def await_listener(port):
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", int(port))).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+
+
 def over_grpc(program, floats, rounds, keys):
     server = subprocess.Popen([BUILD / program, "server", str(floats), str(rounds), str(CLIENTS), keys],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -52,6 +62,7 @@ def flower(python, floats, rounds):
     script = ROOT / "bench" / "rounds_flower.py"
     quiet = {"stderr": subprocess.DEVNULL, "text": True}
     server = subprocess.Popen([python, script, "server", port, str(floats), str(rounds), str(CLIENTS)], stdout=subprocess.PIPE, **quiet)
+    await_listener(port)  # its clients give up when nobody listens yet
     clients = [subprocess.Popen([python, script, "client", port, str(floats)], stdout=subprocess.DEVNULL, **quiet) for _ in range(CLIENTS)]
     median = float(server.communicate()[0].split()[-1])
     for client in clients:
