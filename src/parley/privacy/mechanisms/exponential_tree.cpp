@@ -17,6 +17,8 @@ constexpr std::size_t kFanOut = 16;
 // due.
 constexpr int kHeadroomBits = 8;
 constexpr unsigned __int128 kLeastTotal = static_cast<unsigned __int128>(1) << 40;
+// Candidates lie anywhere: memory is asked for this many changes ahead of use.
+constexpr std::size_t kAhead = 12;
 
 std::uint64_t headroom(double rate) {
   const double steps = kHeadroomBits * 0.6931471805599453 / rate;
@@ -36,8 +38,8 @@ Result<ExponentialTree> ExponentialTree::make(const ExponentialSelection& select
   const ScoreGrid& grid = selection.grid();
   PARLEY_CHECK(grid.check(scores));
   ExponentialTree tree(selection);
-  for (const double score : scores) tree.steps_.push_back(grid.steps(score));
-  tree.leaves_.assign(scores.size(), 1);
+  tree.leaves_.reserve(scores.size());
+  for (const double score : scores) tree.leaves_.push_back({grid.steps(score), 1});
   tree.present_ = scores.size();
   std::size_t width = chunk_count(scores.size(), kGroup);
   tree.levels_.emplace_back(width);
@@ -50,14 +52,10 @@ Result<ExponentialTree> ExponentialTree::make(const ExponentialSelection& select
   return tree;
 }
 
-std::uint64_t ExponentialTree::gap(std::size_t index) const {
-  return static_cast<std::uint64_t>(reference_) - static_cast<std::uint64_t>(steps_[index]);
-}
-
 void ExponentialTree::rebuild() {
   std::int64_t top = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t i = 0; i < steps_.size(); ++i)
-    if (leaves_[i] != 0) top = std::max(top, steps_[i]);
+  for (const Leaf& leaf : leaves_)
+    if (leaf.weight != 0) top = std::max(top, leaf.steps);
   reference_ = top + static_cast<std::int64_t>(headroom_);
   above_reference_ = false;
   ++rebuilds_;
@@ -70,8 +68,8 @@ void ExponentialTree::weigh() {
     for (std::size_t group = first; group < last; ++group) {
       Wide sum = 0;
       for (std::size_t i = group * kGroup; i < std::min(leaves_.size(), (group + 1) * kGroup); ++i) {
-        if (leaves_[i] != 0) leaves_[i] = weights_.upper(gap(i));
-        sum += leaves_[i];
+        if (leaves_[i].weight != 0) leaves_[i].weight = weights_.upper(gap(i));
+        sum += leaves_[i].weight;
       }
       groups[group] = sum;
     }
@@ -90,15 +88,15 @@ void ExponentialTree::add_up() {
 
 void ExponentialTree::set_weight(std::size_t index, std::uint64_t weight) {
   // Unsigned arithmetic wraps, so adding a negative difference is right too.
-  levels_.front()[index / kGroup] += Wide{weight} - leaves_[index];
-  leaves_[index] = weight;
+  levels_.front()[index / kGroup] += Wide{weight} - leaves_[index].weight;
+  leaves_[index].weight = weight;
   added_up_ = false;
 }
 
 void ExponentialTree::set_score(std::size_t index, double score) {
   const std::int64_t steps = grid_.steps(score);
-  if (leaves_[index] == 0) ++present_;
-  steps_[index] = steps;
+  if (leaves_[index].weight == 0) ++present_;
+  leaves_[index].steps = steps;
   if (steps > reference_) {
     above_reference_ = true;
     set_weight(index, ScoreWeights::kOne);  // a placeholder: the next draw rebuilds first
@@ -108,8 +106,8 @@ void ExponentialTree::set_score(std::size_t index, double score) {
 }
 
 Result<void> ExponentialTree::update(std::size_t index, double score) {
-  if (index >= steps_.size())
-    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", steps_.size()),
+  if (index >= leaves_.size())
+    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", leaves_.size()),
                           fmt::format("{}", index)));
   if (!grid_.holds(score)) return fail(std::move(grid_.check({&score, 1})).error());
   set_score(index, score);
@@ -121,18 +119,24 @@ Result<void> ExponentialTree::update(std::span<const std::uint32_t> indices, std
     return fail(bad_input({.field = "scores"}, fmt::format("must be {}", indices.size()), fmt::format("{}", scores.size())));
   if (indices.empty()) return {};
   PARLEY_CHECK(grid_.check(scores));
-  if (const auto largest = *std::max_element(indices.begin(), indices.end()); largest >= steps_.size())
-    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", steps_.size()), fmt::format("{}", largest)));
-  for (std::size_t i = 0; i < indices.size(); ++i) set_score(indices[i], scores[i]);
+  if (const auto largest = *std::max_element(indices.begin(), indices.end()); largest >= leaves_.size())
+    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", leaves_.size()),
+                          fmt::format("{}", largest)));
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (i + kAhead < indices.size()) __builtin_prefetch(&leaves_[indices[i + kAhead]], 1);
+    set_score(indices[i], scores[i]);
+  }
   return {};
 }
 
 Result<void> ExponentialTree::assign(std::span<const double> scores) {
-  if (scores.size() != steps_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", steps_.size()), fmt::format("{}", scores.size())));
+  if (scores.size() != leaves_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", leaves_.size()),
+                          fmt::format("{}", scores.size())));
   PARLEY_TRY(const std::int64_t top, grid_.check(scores));
-  std::transform(scores.begin(), scores.end(), steps_.begin(), [&](double score) { return grid_.steps(score); });
-  std::fill(leaves_.begin(), leaves_.end(), 1);
+  std::transform(scores.begin(), scores.end(), leaves_.begin(), [&](double score) {
+    return Leaf{grid_.steps(score), 1};
+  });
   present_ = scores.size();
   // The reference moves only when it must, as after updates one by one: the same bits then give the same draws.
   if (top > reference_)
@@ -143,7 +147,7 @@ Result<void> ExponentialTree::assign(std::span<const double> scores) {
 }
 
 void ExponentialTree::remove(std::size_t index) {
-  if (leaves_[index] == 0) return;
+  if (leaves_[index].weight == 0) return;
   --present_;
   set_weight(index, 0);
 }
@@ -160,8 +164,8 @@ Result<std::size_t> ExponentialTree::select(Bits& bits) {
       for (; place >= levels_[level][at]; ++at) place -= levels_[level][at];
     }
     std::size_t i = at * kGroup;
-    for (; place >= leaves_[i]; ++i) place -= leaves_[i];
-    if (weights_.accept(gap(i), leaves_[i], static_cast<std::uint64_t>(place), bits)) return i;
+    for (; place >= leaves_[i].weight; ++i) place -= leaves_[i].weight;
+    if (weights_.accept(gap(i), leaves_[i].weight, static_cast<std::uint64_t>(place), bits)) return i;
   }
 }
 
@@ -169,7 +173,7 @@ Result<ExponentialTree::Side> ExponentialTree::select_side(Bits& bits) {
   for (;;) {
     PARLEY_TRY(const std::size_t index, select(bits));
     if (bits.next_u64() % 2 == 0) return Side{index, true};
-    if (weights_.flip(2 * static_cast<std::uint64_t>(steps_[index]), bits)) return Side{index, false};
+    if (weights_.flip(2 * static_cast<std::uint64_t>(leaves_[index].steps), bits)) return Side{index, false};
   }
 }
 

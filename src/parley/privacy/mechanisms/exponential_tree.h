@@ -55,14 +55,16 @@ class ExponentialTree {
 
   [[nodiscard]] Exponential event() const { return event_; }
   [[nodiscard]] double grain() const { return grid_.grain().value(); }
-  [[nodiscard]] std::size_t size() const { return steps_.size(); }
+  [[nodiscard]] std::size_t size() const { return leaves_.size(); }
   [[nodiscard]] std::size_t rebuilds() const { return rebuilds_; }
 
  private:
   using Wide = ScoreWeights::Wide;
 
   explicit ExponentialTree(const ExponentialSelection& selection);
-  [[nodiscard]] std::uint64_t gap(std::size_t index) const;
+  [[nodiscard]] std::uint64_t gap(std::size_t index) const {
+    return static_cast<std::uint64_t>(reference_) - static_cast<std::uint64_t>(leaves_[index].steps);
+  }
   [[nodiscard]] Wide total() const { return levels_.back().front(); }
   void set_weight(std::size_t index, std::uint64_t weight);
   void set_score(std::size_t index, double score);  // that the grid holds
@@ -79,8 +81,11 @@ class ExponentialTree {
   bool added_up_ = true;
   std::size_t present_ = 0;
   std::size_t rebuilds_ = 0;
-  std::vector<std::int64_t> steps_;
-  std::vector<std::uint64_t> leaves_;      // 0 for what was removed
+  struct Leaf {  // side by side: a change of a score far from the last one costs one line of memory
+    std::int64_t steps = 0;    // the score on its grid
+    std::uint64_t weight = 0;  // 0 for what was removed
+  };
+  std::vector<Leaf> leaves_;
   std::vector<std::vector<Wide>> levels_;  // the last one holds the total alone
 };
 
@@ -93,8 +98,8 @@ Result<std::optional<ExponentialTree::Side>> ExponentialTree::select_below_ceili
     if (!grid_.holds(size)) return fail(std::move(grid_.check({&size, 1})).error());
     const std::int64_t steps = grid_.steps(size);
     const bool with = bits.next_u64() % 2 == 0;
-    // steps_ is one grain above the ceiling's, so that rounding cannot put a score above it.
-    const std::int64_t gap = with ? steps_[index] - steps : steps_[index] + steps;
+    // A leaf is one grain above the ceiling's, so that rounding cannot put a score above it.
+    const std::int64_t gap = with ? leaves_[index].steps - steps : leaves_[index].steps + steps;
     if (gap < 0) return fail(failed("a score is above its ceiling; nothing was selected"));
     if (weights_.flip(static_cast<std::uint64_t>(gap), bits)) return std::optional<Side>(Side{index, with});
   }

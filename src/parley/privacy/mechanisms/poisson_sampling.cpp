@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "parley/privacy/mechanisms/strip_law.h"
 
 namespace parley::privacy {
+
+namespace {
+
+constexpr std::size_t kGapsAtOnce = 64;
+
+}  // namespace
 
 PoissonSampling::PoissonSampling(double rate) : rate_(rate) {
   if (rate == 1) return;
@@ -32,11 +39,17 @@ void PoissonSampling::draw(std::size_t records, Bits& bits, std::vector<std::siz
     for (std::size_t i = 0; i < records; ++i) joined[i] = i;
     return;
   }
+  // Gaps come in blocks, which is quicker; those beyond the last record are independent of the others and
+  // dropped.
+  std::array<std::int64_t, kGapsAtOnce> gaps;
   for (std::size_t next = 0;;) {
-    const auto gap = static_cast<std::size_t>(gaps_->draw(bits));
-    if (gap >= records - next) return;
-    joined.push_back(next + gap);
-    next += gap + 1;
+    gaps_->draw(bits, gaps);
+    for (const std::int64_t drawn : gaps) {
+      const auto gap = static_cast<std::size_t>(drawn);
+      if (gap >= records - next) return;
+      joined.push_back(next + gap);
+      next += gap + 1;
+    }
   }
 }
 

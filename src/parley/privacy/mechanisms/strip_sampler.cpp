@@ -1,5 +1,9 @@
 #include "parley/privacy/mechanisms/strip_sampler.h"
 
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 
@@ -26,6 +30,7 @@ Fraction two_to(int exponent) {
 }
 
 constexpr unsigned kTableBits = 256;
+constexpr std::size_t kBlock = 64;  // draws whose words are taken together
 
 }  // namespace
 
@@ -211,59 +216,97 @@ bool StripSampler::accept_exactly(std::uint64_t strip, std::uint64_t position, s
       bits);
 }
 
+// One attempt out of three words; false: start anew.
 template <StripSampler::Outcome kOutcome, bool kSquare>
-std::int64_t StripSampler::draw_one(Bits& bits) const {
+inline bool StripSampler::attempt(const std::uint64_t* words, Bits& bits, std::int64_t& out) const {
   const int m = shape_.width_exponent;
   const std::size_t strip_count = masses_.size();
-  for (;;) {
-    const std::uint64_t word = bits.next_u64();
-    const std::uint64_t index = word >> column_shift_;
-    const Column& column = columns_[index];
-    std::uint64_t strip = (word & ((1ull << column_shift_) - 1)) < column.threshold ? index : column.alias;
-    if (strip >= strip_count) [[unlikely]]
-      strip = strip_exactly(bits);
+  const std::uint64_t word = words[0];
+  const std::uint64_t index = word >> column_shift_;
+  const Column& column = columns_[index];
+  std::uint64_t strip = (word & ((1ull << column_shift_) - 1)) < column.threshold ? index : column.alias;
+  if (strip >= strip_count) [[unlikely]]
+    strip = strip_exactly(bits);
 
-    if (kOutcome != Outcome::kRoundedReal && m == 0) {
-      if (kOutcome == Outcome::kMagnitude) return static_cast<std::int64_t>(strip);
-      const bool negative = (bits.next_u64() & 1) != 0;
-      return negative ? -static_cast<std::int64_t>(strip) : static_cast<std::int64_t>(strip);
-    }
+  std::uint64_t position = words[1];
+  if (kOutcome != Outcome::kRoundedReal) position &= ~0ull << (64 - m);
+  const std::uint64_t last = words[2];
+  const std::uint64_t chance = last >> 1;
+  const bool negative = kOutcome != Outcome::kMagnitude && (last & 1) != 0;
 
-    std::uint64_t position = bits.next_u64();
-    if (kOutcome != Outcome::kRoundedReal) position &= ~0ull << (64 - m);
-    const std::uint64_t last = bits.next_u64();
-    const std::uint64_t chance = last >> 1;
-    const bool negative = kOutcome != Outcome::kMagnitude && (last & 1) != 0;
-
-    if (strip >= strip_count) [[unlikely]] {
-      if (!accept_exactly(strip, position, chance, bits)) continue;
-    } else if (chance >= sure_below_[strip]) {
-      const std::uint64_t f = position >> (64 - kFractionBits);
-      const std::uint64_t g = kSquare ? f * ((strip << (kFractionBits + 1)) + f) : f;
-      constexpr int kShift = 64 + (kSquare ? 2 : 1) * kFractionBits - FixedExp2::kArgumentBits;
-      const std::uint64_t level = (*exp2_)(static_cast<std::uint64_t>((Wide{kappa_} * g) >> kShift));
-      if (chance >= level + kUndecided) continue;
-      if (chance + kUndecided >= level && !accept_exactly(strip, position, chance, bits)) continue;
-    }
-
-    std::int64_t magnitude = 0;
-    if (kOutcome == Outcome::kRoundedReal) {
-      const Wide x = (Wide{strip} << 64 | position) >> (63 - m);
-      magnitude = static_cast<std::int64_t>((x + 1) >> 1);
-    } else {
-      magnitude = static_cast<std::int64_t>(strip << m | position >> (64 - m));
-      if (kOutcome == Outcome::kSigned && negative && magnitude == 0) continue;
-    }
-    return negative ? -magnitude : magnitude;
+  if (strip >= strip_count) [[unlikely]] {
+    if (!accept_exactly(strip, position, chance, bits)) return false;
+  } else if (chance >= sure_below_[strip]) {
+    const std::uint64_t f = position >> (64 - kFractionBits);
+    const std::uint64_t g = kSquare ? f * ((strip << (kFractionBits + 1)) + f) : f;
+    constexpr int kShift = 64 + (kSquare ? 2 : 1) * kFractionBits - FixedExp2::kArgumentBits;
+    const std::uint64_t level = (*exp2_)(static_cast<std::uint64_t>((Wide{kappa_} * g) >> kShift));
+    if (chance >= level + kUndecided) return false;
+    if (chance + kUndecided >= level && !accept_exactly(strip, position, chance, bits)) return false;
   }
+
+  std::int64_t magnitude = 0;
+  if (kOutcome == Outcome::kRoundedReal) {
+    const Wide x = (Wide{strip} << 64 | position) >> (63 - m);
+    magnitude = static_cast<std::int64_t>((x + 1) >> 1);
+  } else {
+    magnitude = static_cast<std::int64_t>(strip << m | position >> (64 - m));
+    if (kOutcome == Outcome::kSigned && negative && magnitude == 0) return false;
+  }
+  out = negative ? -magnitude : magnitude;
+  return true;
+}
+
+// Strips of one whole number need neither position nor acceptance.
+template <StripSampler::Outcome kOutcome>
+std::int64_t StripSampler::draw_strip(Bits& bits) const {
+  const std::uint64_t word = bits.next_u64();
+  const std::uint64_t index = word >> column_shift_;
+  const Column& column = columns_[index];
+  std::uint64_t strip = (word & ((1ull << column_shift_) - 1)) < column.threshold ? index : column.alias;
+  if (strip >= masses_.size()) [[unlikely]]
+    strip = strip_exactly(bits);
+  if (kOutcome == Outcome::kMagnitude) return static_cast<std::int64_t>(strip);
+  const bool negative = (bits.next_u64() & 1) != 0;
+  return negative ? -static_cast<std::int64_t>(strip) : static_cast<std::int64_t>(strip);
+}
+
+// Words are taken for a whole block of first attempts, so that attempts do not wait for each other; what is
+// refused is drawn again at the end, from new words. All draws stay independent and follow the same law.
+template <StripSampler::Outcome kOutcome, bool kSquare>
+void StripSampler::draw_blocks(Bits& bits, std::span<std::int64_t> out) const {
+  std::array<std::uint64_t, 3 * kBlock> words;
+  std::array<std::uint32_t, kBlock> refused;
+  const std::size_t used = 3 * std::min(out.size(), kBlock);
+  while (!out.empty()) {
+    const std::size_t count = std::min(out.size(), kBlock);
+    bits.fill(std::span(words).first(3 * count));
+    std::size_t again = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      refused[again] = static_cast<std::uint32_t>(i);
+      again += attempt<kOutcome, kSquare>(&words[3 * i], bits, out[i]) ? 0 : 1;
+    }
+    for (std::size_t r = 0; r < again; ++r) {
+      std::array<std::uint64_t, 3> fresh;
+      do {
+        for (std::uint64_t& word : fresh) word = bits.next_u64();
+      } while (!attempt<kOutcome, kSquare>(fresh.data(), bits, out[refused[r]]));
+    }
+    out = out.subspan(count);
+  }
+  OPENSSL_cleanse(words.data(), used * sizeof words[0]);
 }
 
 template <StripSampler::Outcome kOutcome>
 void StripSampler::draw_all(Bits& bits, std::span<std::int64_t> out) const {
+  if (kOutcome != Outcome::kRoundedReal && shape_.width_exponent == 0) {
+    for (auto& value : out) value = draw_strip<kOutcome>(bits);
+    return;
+  }
   if (square_)
-    for (auto& value : out) value = draw_one<kOutcome, true>(bits);
+    draw_blocks<kOutcome, true>(bits, out);
   else
-    for (auto& value : out) value = draw_one<kOutcome, false>(bits);
+    draw_blocks<kOutcome, false>(bits, out);
 }
 
 void StripSampler::draw(Bits& bits, std::span<std::int64_t> out) const {

@@ -46,7 +46,11 @@ class StripSampler {
   };
 
   template <Outcome kOutcome, bool kSquare>
-  std::int64_t draw_one(Bits& bits) const;
+  bool attempt(const std::uint64_t* words, Bits& bits, std::int64_t& out) const;
+  template <Outcome kOutcome>
+  std::int64_t draw_strip(Bits& bits) const;
+  template <Outcome kOutcome, bool kSquare>
+  void draw_blocks(Bits& bits, std::span<std::int64_t> out) const;
   template <Outcome kOutcome>
   void draw_all(Bits& bits, std::span<std::int64_t> out) const;
 
