@@ -176,10 +176,10 @@ TEST(PrivateGreedyCd, OneRecordMovesNoScoreByMoreThanItsSensitivity) {
           for (double& x : held) x = std::clamp(x, -kBound, kBound);
           to->assign(held);
         }
-        void assign_row(linalg::Index row, std::span<const double> q) {
+        void assign_rows(std::span<const linalg::Index> rows, std::span<const double> q) {
           held.assign(q.begin(), q.end());
           for (double& x : held) x = std::clamp(x, -kBound, kBound);
-          to->assign_row(row, held);
+          to->assign_rows(rows, held);
         }
       } clip_a{&sums_a, {}}, clip_b{&sums_b, {}};
       a.refresh(clip_a);

@@ -79,6 +79,10 @@ class OpenColumns {
     for (std::size_t k = 0; k < classes_; ++k)
       derivatives_[k * rows_ + static_cast<std::size_t>(row)] = derivatives[k];
   }
+  void assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
+  }
 
   [[nodiscard]] Result<double> partial(std::size_t coordinate) const {
     const auto plane = std::span(derivatives_).subspan(coordinate / width_ * rows_, rows_);
@@ -171,7 +175,9 @@ class PrivateColumns {
   }
 
   void assign(std::span<const double> derivatives) { sums_.hold(derivatives); }
-  void assign_row(Index row, std::span<const double> derivatives) { sums_.hold_row(row, derivatives); }
+  void assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
+    sums_.hold_rows(rows, derivatives);
+  }
   [[nodiscard]] Result<double> partial(std::size_t coordinate) {
     sums_.add_up(coordinate);
     PARLEY_TRY(const auto released, terms_.gate->gaussian(sums_.value<privacy::L2>(coordinate), noise_));

@@ -11,7 +11,7 @@ namespace parley::algorithms {
 
 namespace {
 
-constexpr double kDrop = 0.2;
+constexpr double kDrop = 0.4;
 constexpr double kSignal = 0.3;  // private_steps.h
 
 // What a selection costs.

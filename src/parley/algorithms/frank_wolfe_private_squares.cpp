@@ -66,8 +66,7 @@ class ResidualVertices final : public PrivateVertices {
       objective_ = glm::evaluate(problem_.objective, problem_.features, problem_.labels, all);
     }
     if (due) return open_window();
-    for (const std::uint32_t c : sums_.touched()) PARLEY_CHECK(board_.set_ceiling(c, sums_.ceiling(c, low_, high_)));
-    return {};
+    return board_.set_some(sums_.touched(), sums_.ceilings_of(sums_.touched(), low_, high_));
   }
 
   double objective() override { return objective_; }

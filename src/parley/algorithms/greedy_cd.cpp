@@ -78,6 +78,8 @@ struct GreedyPoint {
         scores{settings.rule, glm::penalty_of(problem.objective), weights, smoothness, slopes,
                problem.objective.intercept == Intercept::kFree} {
     for (double& slope : slopes) slope = 1 / std::sqrt(slope);
+    scores.alike =
+        std::all_of(smoothness.begin(), smoothness.end(), [&](double m) { return m == smoothness.front(); });
   }
 
   // W_j <- prox(W_j - gamma/M_j g; gamma/M_j psi); returns the change.

@@ -75,12 +75,13 @@ struct GreedyScores {
   std::span<const double> smoothness;  // one per column, coordinates being k * smoothness.size() + j
   std::span<const double> slopes;      // 1 / sqrt of it
   bool free_constant = false;          // the last column is an intercept without penalty
+  bool alike = false;                  // all columns have the same smoothness: there is nothing to look up
 
   [[nodiscard]] std::size_t column(std::size_t coordinate) const {
     return coordinate < smoothness.size() ? coordinate : coordinate % smoothness.size();  // divisions are slow
   }
   [[nodiscard]] Coordinate at(std::size_t coordinate, double gradient) const {
-    return {gradient, weights[coordinate], smoothness[column(coordinate)]};
+    return {gradient, weights[coordinate], smoothness_at(coordinate)};
   }
   [[nodiscard]] glm::Penalty penalty_at(std::size_t coordinate) const {
     return free_constant && column(coordinate) + 1 == smoothness.size() ? glm::no_penalty() : penalty;
@@ -88,9 +89,12 @@ struct GreedyScores {
   [[nodiscard]] double score(std::size_t coordinate, double gradient) const {
     return greedy_score(rule, at(coordinate, gradient), penalty_at(coordinate));
   }
-  [[nodiscard]] double slope(std::size_t coordinate) const { return slopes[column(coordinate)]; }
+  [[nodiscard]] double slope(std::size_t coordinate) const { return slopes[alike ? 0 : column(coordinate)]; }
   [[nodiscard]] double offset(std::size_t coordinate) const {
-    return penalty.l1 + (penalty.l2 + smoothness[column(coordinate)]) * std::abs(weights[coordinate]);
+    return penalty.l1 + (penalty.l2 + smoothness_at(coordinate)) * std::abs(weights[coordinate]);
+  }
+  [[nodiscard]] double smoothness_at(std::size_t coordinate) const {
+    return smoothness[alike ? 0 : column(coordinate)];
   }
 };
 

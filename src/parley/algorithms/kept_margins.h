@@ -84,8 +84,7 @@ Changed KeptMargins::add(std::size_t coordinate, double change, Sums& sums) {
     return Changed::kAll;
   }
   move_touched(coordinate, change);
-  for (std::size_t r = 0; r < touched_.size(); ++r)
-    sums.assign_row(touched_[r], std::span<const double>(derivatives_).subspan(r * classes_, classes_));
+  sums.assign_rows(touched_, derivatives_);
   return Changed::kTouched;
 }
 
@@ -109,6 +108,10 @@ class PlainSums {
 
   void assign(std::span<const double> derivatives);  // record by record
   void assign_row(linalg::Index row, std::span<const double> derivatives);
+  void assign_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives) {
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
+  }
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }  // since forget_touched()
   void forget_touched();
 

@@ -126,8 +126,10 @@ Result<void> ShrinkingBoard::check(const Sensitive<double, Linf>& score) const {
 
 Result<void> ShrinkingBoard::set_ceilings(const Sensitive<std::span<const double>, Linf>& ceilings) {
   PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
-  if (ceilings.value_.size() != raised_.size())
-    return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", raised_.size()), fmt::format("{}", ceilings.value_.size())));
+  if (ceilings.value_.size() != pairs_)
+    return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs_),
+                          fmt::format("{}", ceilings.value_.size())));
+  raised_.resize(pairs_);
   const double grain = selection->grid().grain().value();
   for (std::size_t i = 0; i < raised_.size(); ++i) raised_[i] = ceilings.value_[i] + grain;
   if (tree_) return tree_->assign(raised_);
@@ -135,9 +137,17 @@ Result<void> ShrinkingBoard::set_ceilings(const Sensitive<std::span<const double
   return {};
 }
 
-Result<void> ShrinkingBoard::set_ceiling(std::size_t pair, const Sensitive<double, Linf>& ceiling) {
+Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs,
+                                      const Sensitive<std::span<const double>, Linf>& ceilings) {
   if (!tree_) return fail(failed("the ceilings were never set all at once; nothing was changed"));
-  return tree_->update(pair, ceiling.value_ + tree_->grain());
+  const std::size_t count = ceilings.value_.size();
+  if (pairs.size() != count)
+    return fail(
+        bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", count)));
+  if (count > raised_.size()) raised_.resize(count);  // a pair may be listed twice
+  const double grain = tree_->grain();
+  for (std::size_t i = 0; i < count; ++i) raised_[i] = ceilings.value_[i] + grain;
+  return tree_->update(pairs, std::span(raised_).first(count));
 }
 
 Result<void> ShrinkingBoard::pay() {

@@ -78,7 +78,8 @@ class ShrinkingBoard {
   static Result<ShrinkingBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
 
   Result<void> set_ceilings(const Sensitive<std::span<const double>, Linf>& ceilings);
-  Result<void> set_ceiling(std::size_t pair, const Sensitive<double, Linf>& ceiling);
+  Result<void> set_some(std::span<const std::uint32_t> pairs,
+                        const Sensitive<std::span<const double>, Linf>& ceilings);
 
   // One draw counts against the plan at its first attempts. Empty: the ceilings are too high to draw by them; set lower
   // ones and ask again, for the same draw.
@@ -88,7 +89,7 @@ class ShrinkingBoard {
  private:
   static constexpr int kAttempts = 64;
   ShrinkingBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs)
-      : gate_(&gate), settings_(settings), raised_(pairs) {}
+      : gate_(&gate), settings_(settings), pairs_(pairs) {}
   Result<void> check(const Sensitive<double, Linf>& score) const;
   Result<void> pay();
   [[nodiscard]] bool replays() const;
@@ -96,6 +97,7 @@ class ShrinkingBoard {
 
   Gate* gate_;
   ScoreBoard::Settings settings_;
+  std::size_t pairs_;
   std::vector<double> raised_;  // scratch: ceilings and a grain
   std::optional<ExponentialTree> tree_;
   bool paid_ = false;  // for the draw that is under way

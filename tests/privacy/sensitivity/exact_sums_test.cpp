@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "parley/core/threads.h"
@@ -125,10 +126,25 @@ TEST_F(ExactSumsTest, ACoordinateAtATimeEqualsOnePassBitForBit) {
     const std::vector<double> q = random_derivatives(count, 4);
     at_once.assign(q);
     held.hold(random_derivatives(count, 5));
-    for (Index i = 0; i < 30; ++i)
-      held.hold_row(i, std::span(q).subspan(static_cast<std::size_t>(i * classes), static_cast<std::size_t>(classes)));
+    std::vector<Index> rows(30);
+    std::iota(rows.begin(), rows.end(), 0);
+    held.hold_rows(rows, q);
     for (std::size_t c = 0; c < held.coordinates(); ++c) held.add_up(c);
     EXPECT_EQ(all_scores(at_once), all_scores(held));
+  }
+}
+
+// One class without a constant column: short columns are summed by rows, long ones by columns.
+TEST_F(ExactSumsTest, ShortAndLongColumnsSumToTheSameBits) {
+  for (const Index rows : {40, 2000}) {
+    const GridFeatures features = grid(random_table(static_cast<std::size_t>(rows), kCols, 6), rows, kCols);
+    ExactSums once = *ExactSums::make(features, {}), one_by_one = *ExactSums::make(features, {});
+    const auto q = random_derivatives(static_cast<std::size_t>(rows), 7);
+    once.assign(random_derivatives(static_cast<std::size_t>(rows), 8));  // nothing of it may stay
+    once.assign(q);
+    one_by_one.hold(q);
+    for (std::size_t c = 0; c < one_by_one.coordinates(); ++c) one_by_one.add_up(c);
+    EXPECT_EQ(all_scores(once), all_scores(one_by_one)) << rows;
   }
 }
 

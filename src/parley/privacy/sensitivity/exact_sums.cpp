@@ -16,6 +16,9 @@ namespace {
 
 constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 constexpr std::size_t kRowsPerTask = 1 << 14;
+// Columns with fewer entries than this are short loops, whose ends a processor cannot foresee: rows are
+// quicker.
+constexpr double kShortColumn = 64;
 
 }  // namespace
 
@@ -53,6 +56,10 @@ Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSetting
     return fail(failed("exact sums: this many records leave no room for exact arithmetic"));
   // Two roundings of a number of at most m contributions, before it is rounded to the grain.
   sums.value_sensitivity_ = from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + most * 0x1p-50))), value_grain());
+  const auto same = [](const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
+  };
+  sums.alike_ = same(sums.unit_gradient_) && same(sums.reach_);
   sums.derivatives_.assign(features.rows() * sums.classes_, 0.0);
   sums.sums_.assign(sums.width_ * sums.classes_, 0.0);
   sums.is_touched_.assign(sums.sums_.size(), 0);
@@ -73,10 +80,11 @@ void ExactSums::hold(std::span<const double> derivatives) {
   });
 }
 
-void ExactSums::hold_row(Index row, std::span<const double> derivatives) {
-  assert(derivatives.size() == classes_);
-  for (std::size_t k = 0; k < classes_; ++k)
-    derivatives_[static_cast<std::size_t>(row) * classes_ + k] = clip_and_round(derivatives[k]);
+void ExactSums::hold_rows(std::span<const Index> rows, std::span<const double> derivatives) {
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::size_t k = 0; k < classes_; ++k)
+      derivatives_[static_cast<std::size_t>(rows[r]) * classes_ + k] =
+          clip_and_round(derivatives[r * classes_ + k]);
 }
 
 void ExactSums::add_up(std::size_t coordinate) {
@@ -98,7 +106,12 @@ void ExactSums::add_up(std::size_t coordinate) {
 void ExactSums::assign(std::span<const double> derivatives) {
   hold(derivatives);
   if (classes_ == 1 && !constant_) {
-    plain_.multiply_transposed(derivatives_, sums_);
+    const bool short_columns =
+        static_cast<double>(plain_.nonzeros()) < kShortColumn * static_cast<double>(width_);
+    if (short_columns)
+      sum_by_rows();
+    else
+      plain_.multiply_transposed(derivatives_, sums_);
     return;
   }
   const std::size_t columns = features_->columns();
@@ -116,8 +129,27 @@ void ExactSums::assign(std::span<const double> derivatives) {
   }
 }
 
-void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
-  assert(derivatives.size() == classes_);
+// Sums are exact, so the order of the additions does not matter.
+void ExactSums::sum_by_rows() {
+  const linalg::RowForm& form = plain_.row_form();
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  double* sums = sums_.data();
+  for (std::size_t i = 0; i < derivatives_.size(); ++i) {
+    const double q = derivatives_[i];
+    if (q == 0) continue;
+    for (std::size_t k = form.ones_at[i]; k < form.ones_at[i + 1]; ++k) sums[form.ones[k]] += q;
+    if (form.values_at[i] == form.values_at[i + 1]) continue;
+    linalg::with_values(form.storage, form.values, [&](const auto* values) {
+      for (std::size_t k = form.values_at[i]; k < form.values_at[i + 1]; ++k)
+        sums[form.columns[k]] += q * static_cast<double>(values[k]);
+    });
+  }
+  for (const linalg::DenseColumn& dense : form.dense)
+    sums[dense.column] = plain_.column_dot(dense.column, derivatives_);
+}
+
+// sums_[first + j] += change S_row,j
+void ExactSums::add_to_row(Index row, std::size_t first, double change) {
   const auto add = [this](std::size_t coordinate, double difference) {
     sums_[coordinate] += difference;
     if (is_touched_[coordinate] == 0) {
@@ -125,15 +157,51 @@ void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
       touched_.push_back(static_cast<std::uint32_t>(coordinate));
     }
   };
+  const auto add_entries = [&](const Index* columns, std::size_t begin, std::size_t end, const auto& value) {
+    const double* sums = sums_.data() + first;
+    for (std::size_t k = begin; k < std::min(end, begin + kSumsAhead); ++k)
+      __builtin_prefetch(sums + columns[k], 1);
+    for (std::size_t k = begin; k < end; ++k) {
+      if (k + kSumsAhead < end) __builtin_prefetch(sums + columns[k + kSumsAhead], 1);
+      add(first + static_cast<std::size_t>(columns[k]), change * value(k));
+    }
+  };
+  const linalg::RowForm& form = plain_.row_form();
+  const auto at = static_cast<std::size_t>(row);
+  add_entries(form.ones, form.ones_at[at], form.ones_at[at + 1], [](std::size_t) { return 1.0; });
+  if (form.values_at[at] != form.values_at[at + 1])
+    linalg::with_values(form.storage, form.values, [&](const auto* values) {
+      add_entries(form.columns, form.values_at[at], form.values_at[at + 1],
+                  [values](std::size_t k) { return static_cast<double>(values[k]); });
+    });
+  for (const linalg::DenseColumn& dense : form.dense) {
+    const double value = linalg::value_at(dense.storage, dense.values, at);
+    if (value != 0) add(first + static_cast<std::size_t>(dense.column), change * value);
+  }
+  if (constant_) add(first + width_ - 1, change);
+}
+
+void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
+  assert(derivatives.size() == classes_);
   for (std::size_t k = 0; k < classes_; ++k) {
     double& known = derivatives_[static_cast<std::size_t>(row) * classes_ + k];
     const double now = clip_and_round(derivatives[k]);
     const double change = now - known;
     if (change == 0) continue;
     known = now;
-    const std::size_t first = k * width_;
-    plain_.for_each_in_row_by_kind(row, [&](Index j, double value) { add(first + static_cast<std::size_t>(j), change * value); });
-    if (constant_) add(first + width_ - 1, change);
+    add_to_row(row, k * width_, change);
+  }
+}
+
+void ExactSums::assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
+  const linalg::RowForm& form = plain_.row_form();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (r + 1 < rows.size()) {
+      const auto next = static_cast<std::size_t>(rows[r + 1]);
+      __builtin_prefetch(form.ones + form.ones_at[next]);
+      __builtin_prefetch(form.columns + form.values_at[next]);
+    }
+    assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
   }
 }
 

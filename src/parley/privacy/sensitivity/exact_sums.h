@@ -77,10 +77,12 @@ class ExactSums {
   // The derivatives of one record (K of them): a pass over that row.
   void assign_row(linalg::Index row, std::span<const double> derivatives);
   void assign_row(linalg::Index row, double derivative) { assign_row(row, {&derivative, 1}); }
+  // The derivatives of some records (K of each, in their order): a pass over those rows.
+  void assign_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives);
   // For one coordinate at a time: derivatives are kept, and add_up() makes the sum of a coordinate out of them. Not to be
   // mixed with assign_row(), which follows sums that were made before.
   void hold(std::span<const double> derivatives);
-  void hold_row(linalg::Index row, std::span<const double> derivatives);
+  void hold_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives);
   void add_up(std::size_t coordinate);
   // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many
   // there are is as secret as the data.
@@ -115,11 +117,17 @@ class ExactSums {
   ExactSums(const GridFeatures& features, const SumSettings& settings);
   [[nodiscard]] std::int64_t contributions(std::size_t coordinate) const;
   [[nodiscard]] double clip_and_round(double derivative) const;
+  void add_to_row(linalg::Index row, std::size_t first, double change);
+  void sum_by_rows();
   [[nodiscard]] std::size_t column(std::size_t coordinate) const {
     return coordinate < width_ ? coordinate : coordinate % width_;  // divisions are slow
   }
-  [[nodiscard]] double gradient(std::size_t coordinate) const { return sums_[coordinate] * unit_gradient_[column(coordinate)]; }
-  [[nodiscard]] double moves(std::size_t coordinate) const { return sides_ * reach_[column(coordinate)]; }  // D_c
+  [[nodiscard]] double gradient(std::size_t coordinate) const {
+    return sums_[coordinate] * (alike_ ? unit_gradient_.front() : unit_gradient_[column(coordinate)]);
+  }
+  [[nodiscard]] double moves(std::size_t coordinate) const {  // D_c
+    return sides_ * (alike_ ? reach_.front() : reach_[column(coordinate)]);
+  }
   template <class Rule>
   [[nodiscard]] double sensitivity_of(const Rule& rule, std::size_t coordinate) const;
 
@@ -134,6 +142,7 @@ class ExactSums {
   double step_ = 1;       // of the derivatives' grid
   double bound_ = 1;      // R
   double value_sensitivity_ = 2;
+  bool alike_ = false;  // unit_gradient_ and reach_ are the same everywhere, as for unscaled text
   std::vector<double> unit_gradient_;  // per coordinate of a class: c_j / n
   std::vector<double> reach_;          // R B_j / n
   std::vector<double> inverse_;        // 1 / (R L_c)
@@ -144,13 +153,22 @@ class ExactSums {
   std::vector<double> scores_;
 };
 
+// Sums of single coordinates lie anywhere: memory is asked for this many of them ahead of use.
+inline constexpr std::size_t kSumsAhead = 16;
+
+// NaN counts as larger than everything.
+inline double larger(double a, double b) {
+  return b <= a ? a : b;
+}
+
 // Gradients are at most 2^30 sensitivities (n/2 of replace-one, 4N of add-remove), offsets at most as much: scores are off by at most 2^-17 of one, on
 // either side of a comparison of neighbours.
 inline constexpr double kLargestOffset = 0x1p30;
 inline constexpr double kRoundingRoom = 1 + 0x1p-16;
 
 template <class Rule>
-double ExactSums::sensitivity_of(const Rule& rule, std::size_t coordinate) const {
+[[gnu::always_inline]] inline double ExactSums::sensitivity_of(const Rule& rule,
+                                                               std::size_t coordinate) const {
   static_assert(kProvedSlope<Rule>, "this rule has no proof of how far one record moves its scores");
   if (!(rule.offset(coordinate) <= kLargestOffset * moves(coordinate))) return std::numeric_limits<double>::infinity();
   return rule.slope(coordinate) * moves(coordinate) * kRoundingRoom;
@@ -159,7 +177,7 @@ double ExactSums::sensitivity_of(const Rule& rule, std::size_t coordinate) const
 template <class Rule>
 double ExactSums::score_sensitivity(const Rule& rule) const {
   double largest = 0;
-  for (std::size_t c = 0; c < coordinates(); ++c) largest = std::fmax(largest, sensitivity_of(rule, c));
+  for (std::size_t c = 0; c < coordinates(); ++c) largest = larger(largest, sensitivity_of(rule, c));
   return largest;
 }
 
@@ -176,7 +194,7 @@ Sensitive<std::span<const double>, Linf> ExactSums::scores(const Rule& rule) {
   for (std::size_t c = 0; c < coordinates(); ++c) {
     const double g = gradient(c);
     for (std::size_t v = c * Rule::kSides; v < (c + 1) * Rule::kSides; ++v) scores_[v] = rule.score(v, g);
-    largest = std::fmax(largest, sensitivity_of(rule, c));
+    largest = larger(largest, sensitivity_of(rule, c));
   }
   return {std::span<const double>(scores_), largest, neighbours_, unit_};
 }
@@ -188,8 +206,9 @@ Sensitive<std::span<const double>, Linf> ExactSums::scores_of(const Rule& rule, 
   double largest = 0;
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const std::size_t c = coordinates[i];
+    if (i + kSumsAhead < coordinates.size()) __builtin_prefetch(&sums_[coordinates[i + kSumsAhead]]);
     scores_[i] = rule.score(c, gradient(c));
-    largest = std::fmax(largest, sensitivity_of(rule, c));
+    largest = larger(largest, sensitivity_of(rule, c));
   }
   return {std::span<const double>(scores_), largest, neighbours_, unit_};
 }

@@ -17,6 +17,7 @@ constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 constexpr double kRoundingRoom = 1 + 1.0 / 65536;
 constexpr double kMostRoundings = 0x1p33;   // steps times records over the relation's sides
 constexpr double kMostPenalties = 0x1p32;   // steps times l2 r, in sensitivities
+constexpr std::size_t kAhead = 16;  // coordinates lie anywhere: memory is asked for this many ahead of use
 
 double largest_bound(const GridFeatures& features) {
   double largest = 0;
@@ -65,21 +66,20 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   sums.sensitivity_ = moves * kRoundingRoom;
   sums.l2_ = settings.l2;
   sums.cache_left_ = settings.cache_bytes;
-  sums.slope_.assign(d, 0.0);
-  sums.offset_.assign(d, 0.0);
   sums.gram_.assign(d, 0.0);
   sums.cached_.resize(d);
-  sums.plain_.multiply_transposed(held, sums.offset_);
-  for (std::size_t j = 0; j < d; ++j) sums.offset_[j] *= sums.unit_scale_[j] / n;
+  std::vector<double> offsets(d);
+  sums.plain_.multiply_transposed(held, offsets);
+  for (std::size_t j = 0; j < d; ++j) sums.lines_.push_back({0.0, offsets[j] * (sums.unit_scale_[j] / n)});
   return sums;
 }
 
 void ResidualSums::fold(double factor) {
-  for (double& a : slope_) a *= factor;
+  for (Line& line : lines_) line.slope *= factor;
 }
 
 void ResidualSums::add_gram(std::span<const double> gram, double factor) {
-  for (std::size_t c = 0; c < gram.size(); ++c) slope_[c] += gram[c] * (factor * unit_scale_[c]);
+  for (std::size_t c = 0; c < gram.size(); ++c) lines_[c].slope += gram[c] * (factor * unit_scale_[c]);
 }
 
 void ResidualSums::add(std::size_t column, double amount) {
@@ -111,13 +111,15 @@ void ResidualSums::add(std::size_t column, double amount) {
         sum += here * there;
       });
     });
-    for (const std::uint32_t c : touched_) {
-      slope_[c] += gram_[c] * (factor * unit_scale_[c]);
+    for (std::size_t t = 0; t < touched_.size(); ++t) {
+      const std::uint32_t c = touched_[t];
+      if (t + kAhead < touched_.size()) __builtin_prefetch(&lines_[touched_[t + kAhead]], 1);
+      lines_[c].slope += gram_[c] * (factor * unit_scale_[c]);
       gram_[c] = 0;  // a sum that came back to 0 is listed twice; the second time adds nothing
     }
     if (l2_ != 0) touched_.push_back(static_cast<std::uint32_t>(column));
   }
-  slope_[column] += l2_ * amount;
+  lines_[column].slope += l2_ * amount;
 }
 
 double ResidualSums::ceiling_of(std::size_t c, double low, double high) const {
@@ -127,6 +129,16 @@ double ResidualSums::ceiling_of(std::size_t c, double low, double high) const {
 Sensitive<std::span<const double>, Linf> ResidualSums::ceilings(double low, double high) {
   ceilings_.resize(coordinates());
   for (std::size_t c = 0; c < ceilings_.size(); ++c) ceilings_[c] = ceiling_of(c, low, high);
+  return {std::span<const double>(ceilings_), sensitivity_, neighbours_, unit_};
+}
+
+Sensitive<std::span<const double>, Linf> ResidualSums::ceilings_of(std::span<const std::uint32_t> coordinates,
+                                                                   double low, double high) {
+  ceilings_.resize(coordinates.size());
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    if (i + kAhead < coordinates.size()) __builtin_prefetch(&lines_[coordinates[i + kAhead]]);
+    ceilings_[i] = ceiling_of(coordinates[i], low, high);
+  }
   return {std::span<const double>(ceilings_), sensitivity_, neighbours_, unit_};
 }
 

@@ -37,7 +37,7 @@ class ResidualSums {
   // The largest residual, R.
   static double residual_bound(const GridFeatures& features, const ResidualSettings& settings);
 
-  [[nodiscard]] std::size_t coordinates() const { return slope_.size(); }
+  [[nodiscard]] std::size_t coordinates() const { return lines_.size(); }
   [[nodiscard]] double score_sensitivity() const { return sensitivity_; }
 
   void fold(double factor);                            // V <- factor V
@@ -48,14 +48,16 @@ class ResidualSums {
   // The descent along +e_c at W = s V, -g_c(s).
   [[nodiscard]] Sensitive<double, Linf> score(std::size_t c, double s) const { return {descent(c, s), sensitivity_, neighbours_, unit_}; }
   // Not below |score(c, s)| for any s between the two: a line is largest in size at an end.
-  [[nodiscard]] Sensitive<double, Linf> ceiling(std::size_t c, double low, double high) const {
-    return {ceiling_of(c, low, high), sensitivity_, neighbours_, unit_};
-  }
   [[nodiscard]] Sensitive<std::span<const double>, Linf> ceilings(double low, double high);
+  // Of these coordinates; kept here until the next call, like all of them.
+  [[nodiscard]] Sensitive<std::span<const double>, Linf> ceilings_of(
+      std::span<const std::uint32_t> coordinates, double low, double high);
 
  private:
   explicit ResidualSums(const GridFeatures& features) : features_(&features), plain_(features.matrix().with_column_scale({})) {}
-  [[nodiscard]] double descent(std::size_t c, double s) const { return offset_[c] - s * slope_[c]; }
+  [[nodiscard]] double descent(std::size_t c, double s) const {
+    return lines_[c].offset - s * lines_[c].slope;
+  }
   [[nodiscard]] double ceiling_of(std::size_t c, double low, double high) const;
   void add_gram(std::span<const double> gram, double factor);
 
@@ -66,9 +68,12 @@ class ResidualSums {
   double sensitivity_ = 0;
   double l2_ = 0;
   std::size_t cache_left_ = 0;
+  struct Line {         // side by side: a coordinate anywhere costs one line of memory
+    double slope = 0;   // a
+    double offset = 0;  // b
+  };
   std::vector<double> unit_scale_;  // c_j
-  std::vector<double> slope_;       // a
-  std::vector<double> offset_;      // b
+  std::vector<Line> lines_;
   std::vector<double> gram_;        // scratch: one Gram column of S, zero between uses
   std::vector<std::vector<double>> cached_;
   std::vector<std::uint32_t> touched_;
