@@ -1,7 +1,6 @@
 #include "parley/algorithms/sgd_gradient.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "parley/algorithms/private_terms.h"
@@ -44,20 +43,10 @@ bool BatchDerivatives::by_passes(std::size_t batch) const {
 std::span<const double> BatchDerivatives::at(std::span<const double> weights,
                                              std::span<const std::size_t> records) {
   if (problem_.privacy != nullptr) weights = exact(weights);
-  if (!by_passes(records.size()) && problem_.privacy != nullptr) {
-    margins_.clear();
-    for (const std::size_t record : records)
-      for (std::size_t k = 0; k < classes_; ++k) {
-        margins_.push_back(plain_.row_dot(static_cast<Index>(record), weights.subspan(k * width_, columns_)));
-        if (width_ != columns_) margins_.back() += weights[k * width_ + columns_];
-      }
-    return derive(records);
-  }
   if (!by_passes(records.size())) {
-    derivatives_.resize(records.size() * classes_);
-    for (std::size_t b = 0; b < records.size(); ++b)
-      of_record(weights, records[b], std::span(derivatives_).subspan(b * classes_, classes_));
-    return derivatives_;
+    const auto scale = problem_.features.column_scale();
+    by_rows(weights, problem_.privacy != nullptr ? std::span<const double>() : scale, records);
+    return derive(records);
   }
   all(weights);
   if (records.size() == rows_) return derivatives_;
@@ -70,13 +59,27 @@ std::span<const double> BatchDerivatives::at(std::span<const double> weights,
 
 std::span<const double> BatchDerivatives::at_rows(std::span<const double> weights,
                                                   std::span<const std::size_t> records) {
-  margins_.clear();
-  for (const std::size_t record : records)
-    for (std::size_t k = 0; k < classes_; ++k) {
-      margins_.push_back(order_free_dot(static_cast<Index>(record), weights.subspan(k * width_, columns_)));
-      if (width_ != columns_) margins_.back() += weights[k * width_ + columns_];
-    }
+  by_rows(weights, problem_.features.column_scale(), records);
   return derive(records);
+}
+
+const std::shared_ptr<const linalg::RowRuns>& BatchDerivatives::rows() {
+  if (!runs_) runs_ = std::make_shared<const linalg::RowRuns>(problem_.features);
+  return runs_;
+}
+
+// Products of a row are added up by the order of its own nonzeros: how other records made the matrix store its columns
+// does not show in the sum.
+void BatchDerivatives::by_rows(std::span<const double> weights, std::span<const double> scale,
+                               std::span<const std::size_t> records) {
+  of_class_.resize(records.size());
+  margins_.resize(records.size() * classes_);
+  for (std::size_t k = 0; k < classes_; ++k) {
+    const auto plane = weights.subspan(k * width_, width_);
+    rows()->dots(records, plane.first(columns_), scale, of_class_);
+    const double intercept = width_ != columns_ ? plane[columns_] : 0.0;
+    for (std::size_t b = 0; b < records.size(); ++b) margins_[b * classes_ + k] = of_class_[b] + intercept;
+  }
 }
 
 std::span<const double> BatchDerivatives::exact(std::span<const double> weights) {
@@ -85,24 +88,6 @@ std::span<const double> BatchDerivatives::exact(std::span<const double> weights)
     problem_.privacy->features->exact_weights(weights.subspan(k * width_, columns_),
                                               std::span(exact_).subspan(k * width_, columns_));
   return exact_;
-}
-
-double BatchDerivatives::order_free_dot(Index row, std::span<const double> weights) {
-  products_.clear();
-  double largest = 0;
-  problem_.features.for_each_in_row_by_kind(row, [&](Index j, double value) {
-    const double product = value * weights[static_cast<std::size_t>(j)];
-    if (product == 0) return;
-    products_.push_back(product);
-    largest = std::fmax(largest, std::abs(product));
-  });
-  if (!(largest > 0x1p-900) || !std::isfinite(largest)) return largest <= 0x1p-900 ? 0.0 : largest;
-  // Fewer than 2^bits products of fewer than 2^(53 - bits) units each.
-  const int bits = std::bit_width(products_.size());
-  const double unit = std::ldexp(1.0, std::ilogb(largest) + 1 + bits - 53);
-  double sum = 0;
-  for (const double product : products_) sum += std::nearbyint(product / unit) * unit;
-  return sum;
 }
 
 std::span<const double> BatchDerivatives::derive(std::span<const std::size_t> records) {
@@ -118,20 +103,6 @@ std::span<const double> BatchDerivatives::derive(std::span<const std::size_t> re
   for (const std::size_t record : records) labels_.push_back(problem_.labels[record]);
   glm::loss_derivatives(problem_.objective.task, margins_, labels_, derivatives_);
   return derivatives_;
-}
-
-void BatchDerivatives::of_record(std::span<const double> weights, std::size_t record,
-                                 std::span<double> out) const {
-  const auto row = static_cast<Index>(record);
-  for (std::size_t k = 0; k < classes_; ++k) {
-    out[k] = problem_.features.row_dot(row, weights.subspan(k * width_, columns_));
-    if (width_ != columns_) out[k] += weights[k * width_ + columns_];
-  }
-  const double label = problem_.labels[record];
-  if (problem_.objective.task == glm::Task::kSoftmax)
-    glm::Softmax::gradient(out, static_cast<int>(label), out);
-  else
-    with_loss(problem_.objective.task, [&](auto loss) { out[0] = loss.derivative(out[0], label); });
 }
 
 void BatchDerivatives::all(std::span<const double> weights) {

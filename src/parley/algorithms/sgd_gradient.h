@@ -9,10 +9,12 @@
 // intercept).
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "parley/algorithms/fit.h"
+#include "parley/linalg/row_runs.h"
 
 namespace parley::algorithms {
 
@@ -30,14 +32,15 @@ class BatchDerivatives {
   std::span<const double> at(std::span<const double> weights, std::span<const std::size_t> records);
   // The same, always row by row: only the weights of the rows' columns are read.
   std::span<const double> at_rows(std::span<const double> weights, std::span<const std::size_t> records);
+  // The rows as single batches read them; made when first asked for.
+  const std::shared_ptr<const linalg::RowRuns>& rows();
 
  private:
   void all(std::span<const double> weights);
-  void of_record(std::span<const double> weights, std::size_t record, std::span<double> out) const;
+  void by_rows(std::span<const double> weights, std::span<const double> scale, std::span<const std::size_t> records);
   // Of the margins of these records, record by record.
   std::span<const double> derive(std::span<const std::size_t> records);
   [[nodiscard]] std::span<const double> exact(std::span<const double> weights);
-  [[nodiscard]] double order_free_dot(linalg::Index row, std::span<const double> weights);
 
   const Problem& problem_;
   const std::size_t rows_;
@@ -48,7 +51,8 @@ class BatchDerivatives {
   double pass_cost_ = 0;  // of all rows
   linalg::Matrix plain_;  // of a private run: the stored values, without the columns' scale
   std::vector<double> exact_;
-  std::vector<double> products_;
+  std::shared_ptr<const linalg::RowRuns> runs_;
+  std::vector<double> of_class_;
   std::vector<double> labels_;
   std::vector<double> packed_;
   std::vector<double> margins_;

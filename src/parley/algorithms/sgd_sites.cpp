@@ -73,15 +73,20 @@ class PrivateSite final : public SgdSite {
   std::vector<double> released_;
 };
 
-Result<privacy::BatchSum> clipped_sums(const Problem& problem, const SgdPlan& plan) {
+Result<privacy::BatchSum> clipped_sums(const Problem& problem, BatchDerivatives& derivatives,
+                                       const SgdPlan& plan) {
   const PrivateTerms& terms = *problem.privacy;
-  return privacy::BatchSum::make(*terms.features,
-                                 {.norm_bound = plan.clip,
-                                  .derivative_bound = terms.derivative_bound,
-                                  .classes = problem.objective.classes,
-                                  .constant = problem.objective.intercept != glm::Intercept::kNone,
-                                  .neighbours = terms.target.neighbours,
-                                  .unit = terms.unit});
+  PARLEY_TRY(privacy::BatchSum sum,
+             privacy::BatchSum::make(*terms.features,
+                                     {.norm_bound = plan.clip,
+                                      .derivative_bound = terms.derivative_bound,
+                                      .classes = problem.objective.classes,
+                                      .constant = problem.objective.intercept != glm::Intercept::kNone,
+                                      .neighbours = terms.target.neighbours,
+                                      .unit = terms.unit}));
+  const auto batch = static_cast<std::size_t>(plan.rate * static_cast<double>(problem.labels.size()));
+  if (!derivatives.by_passes(batch)) sum.read_rows_from(derivatives.rows());
+  return sum;
 }
 
 }  // namespace
@@ -98,7 +103,7 @@ Result<std::unique_ptr<SgdSite>> private_site(const Problem& problem, BatchDeriv
                                               const SgdPlan& plan) {
   const PrivateTerms& terms = *problem.privacy;
   PARLEY_TRY(privacy::PoissonSampling sampling, privacy::PoissonSampling::make(plan.rate));
-  PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, plan));
+  PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, derivatives, plan));
   const privacy::Deviation noise{plan.noise * sum.contribution()};
   // The multiplier as the gate will compute it from the same two doubles.
   const privacy::SubsampledGaussian event{noise.sigma / sum.contribution(), plan.rate};
@@ -122,7 +127,7 @@ Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives&
   privacy::Gate& gate = *problem.privacy->gate;
   const std::size_t records = problem.labels.size();
   PARLEY_TRY(const privacy::PoissonSampling sampling, privacy::PoissonSampling::make(plan.rate));
-  PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, plan));
+  PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, derivatives, plan));
   const privacy::Deviation noise{plan.noise * sum.contribution()};
   const double factor = -plan.step / (plan.rate * plan.records);
   PARLEY_TRY(privacy::NoisyTotal total, privacy::NoisyTotal::make(gate, sum, noise, factor));

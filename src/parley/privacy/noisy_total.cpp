@@ -10,6 +10,7 @@ using linalg::Index;
 namespace {
 
 constexpr double kFewestGrains = 0x1p22;
+constexpr std::size_t kAhead = 16;  // entries lie anywhere: memory is asked for this many ahead of use
 
 const DiscreteGaussianNoise& made(std::optional<DiscreteGaussianNoise>& table, Deviation noise, Grain grain,
                                   std::int64_t steps) {
@@ -38,12 +39,12 @@ NoisyTotal::NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale)
       sum_(&sum),
       noise_(noise),
       scale_(scale * sum.grain().value()),
-      counts_(sum.coordinates()),
-      settled_(sum.coordinates()),
+      entries_(sum.coordinates()),
       weights_(sum.coordinates()),
       seen_(sum.width()),
       ones_(kTables + 1),
-      many_(kTables + 1) {}
+      many_(kTables + 1),
+      owed_(kTables + 1) {}
 
 Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum& sum, Deviation noise, double scale) {
   if (!covers(sum, noise))
@@ -64,16 +65,38 @@ std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
   return total;
 }
 
-void NoisyTotal::set_weight(std::size_t coordinate) {
-  weights_[coordinate] = scale_ * static_cast<double>(counts_[coordinate]);
+void NoisyTotal::settle_alike(std::span<const std::uint32_t> coordinates, std::int64_t owed) {
+  noise_drawn_.resize(coordinates.size());
+  made(ones_[static_cast<std::size_t>(owed)], noise_, sum_->grain(), owed).draw(*gate_->bits_, noise_drawn_);
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    Entry& entry = entries_[coordinates[i]];
+    entry.count += noise_drawn_[i];
+    entry.settled = steps_;
+    set_weight(coordinates[i]);
+  }
 }
 
-void NoisyTotal::settle(std::size_t coordinate) {
-  const std::uint32_t owed = steps_ - settled_[coordinate];
-  if (owed == 0) return;
-  settled_[coordinate] = steps_;
-  counts_[coordinate] += noise_of(owed);
-  set_weight(coordinate);
+// Entries that are owed the same number of steps draw from one law, together. An entry counts as settled
+// after its noise was drawn: when the generator fails, what is owed stays owed.
+template <class CoordinateAt>
+void NoisyTotal::settle(std::size_t count, const CoordinateAt& coordinate_at) {
+  for (auto& coordinates : owed_) coordinates.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) __builtin_prefetch(&entries_[coordinate_at(i + kAhead)], 1);
+    const std::size_t coordinate = coordinate_at(i);
+    Entry& entry = entries_[coordinate];
+    const std::uint32_t owed = steps_ - entry.settled;
+    if (owed == 0) continue;
+    if (owed <= kTables) {
+      owed_[owed].push_back(static_cast<std::uint32_t>(coordinate));
+      continue;
+    }
+    entry.count += noise_of(owed);
+    entry.settled = steps_;
+    set_weight(coordinate);
+  }
+  for (std::size_t owed = 1; owed < owed_.size(); ++owed)
+    if (!owed_[owed].empty()) settle_alike(owed_[owed], static_cast<std::int64_t>(owed));
 }
 
 Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
@@ -86,8 +109,8 @@ Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
     columns_.push_back(column);
   });
   try {
-    for (std::size_t first = 0; first < counts_.size(); first += width)
-      for (const std::uint32_t column : columns_) settle(first + column);
+    for (std::size_t first = 0; first < entries_.size(); first += width)
+      settle(columns_.size(), [&](std::size_t i) { return first + columns_[i]; });
   } catch (const RandomnessFailure&) {
     return fail(no_randomness());
   }
@@ -96,7 +119,7 @@ Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
 
 Result<std::span<const double>> NoisyTotal::weights() {
   try {
-    for (std::size_t c = 0; c < counts_.size(); ++c) settle(c);
+    settle(entries_.size(), [](std::size_t i) { return i; });
   } catch (const RandomnessFailure&) {
     return fail(no_randomness());
   }
@@ -107,19 +130,24 @@ Result<void> NoisyTotal::add(const Batch& batch, std::span<const double> derivat
   PARLEY_CHECK(gate_->draw_from_plan(event(*sum_, noise_, batch.rate())));
   sum_->add_rows(batch, derivatives);
   const std::size_t width = sum_->width();
-  for (std::size_t first = 0; first < counts_.size(); first += width)
-    for (const std::uint32_t column : columns_) {
-      counts_[first + column] += sum_->take_count(first + column);
-      set_weight(first + column);
+  for (std::size_t first = 0; first < entries_.size(); first += width)
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (i + kAhead < columns_.size()) __builtin_prefetch(&entries_[first + columns_[i + kAhead]], 1);
+      const std::size_t coordinate = first + columns_[i];
+      entries_[coordinate].count += sum_->take_count(coordinate);
+      set_weight(coordinate);
     }
   ++steps_;
   return {};
 }
 
 Result<Released<std::vector<double>>> NoisyTotal::release() {
-  return gate_->released_vector(counts_.size(), [&]() -> GridVector {
-    for (std::size_t c = 0; c < counts_.size(); ++c) settle(c);
-    return {counts_, sum_->grain()};
+  return gate_->released_vector(entries_.size(), [&]() -> GridVector {
+    settle(entries_.size(), [](std::size_t i) { return i; });
+    std::vector<std::int64_t> counts;
+    counts.reserve(entries_.size());
+    for (const Entry& entry : entries_) counts.push_back(entry.count);
+    return {std::move(counts), sum_->grain()};
   });
 }
 

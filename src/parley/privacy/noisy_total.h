@@ -46,8 +46,13 @@ class NoisyTotal {
 
  private:
   NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale);
-  void settle(std::size_t coordinate);
-  void set_weight(std::size_t coordinate);
+  template <class CoordinateAt>
+  void settle(std::size_t count,
+              const CoordinateAt& coordinate_at);  // the coordinates 0, ..., count - 1 of a list
+  void settle_alike(std::span<const std::uint32_t> coordinates, std::int64_t owed);
+  void set_weight(std::size_t coordinate) {
+    weights_[coordinate] = scale_ * static_cast<double>(entries_[coordinate].count);
+  }
   std::int64_t noise_of(std::int64_t steps);
 
   static constexpr std::int64_t kTables = 64;  // sums of 1, ..., 64 noises, and of 64, 128, ..., 64^2
@@ -57,13 +62,19 @@ class NoisyTotal {
   Deviation noise_;
   double scale_;
   std::uint32_t steps_ = 0;
-  std::vector<std::int64_t> counts_;    // in grains
-  std::vector<std::uint32_t> settled_;  // the step up to which an entry's noise was drawn
+  struct Entry {
+    std::int64_t count = 0;     // in grains
+    std::uint32_t settled = 0;  // the step up to which its noise was drawn
+  };
+  std::vector<Entry> entries_;
   std::vector<double> weights_;
   std::vector<std::uint32_t> seen_;     // by columns: the last batch, counted from 1, that has it
   std::vector<std::uint32_t> columns_;  // of the last batch
   std::uint32_t batches_ = 0;
   std::vector<std::optional<DiscreteGaussianNoise>> ones_, many_;
+  // Scratch of settle(): coordinates by the number of steps that they are owed, and their noise.
+  std::vector<std::vector<std::uint32_t>> owed_;
+  std::vector<std::int64_t> noise_drawn_;
 };
 
 }  // namespace parley::privacy

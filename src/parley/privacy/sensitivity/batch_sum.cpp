@@ -47,6 +47,7 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
   for (std::size_t j = 0; j < batch.width_; ++j) batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
   batch.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
   PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, grain_bits(features.most_records())));
+  batch.per_grain_ = std::ldexp(1.0, -batch.grain_.exponent);
   // Per coordinate, one for the rounding and twice 1/4 for the product with the scale.
   const double grains = (batch.grain_.grains(settings.norm_bound) + 1.5 * std::sqrt(static_cast<double>(batch.coordinates()))) * kRoundUp;
   batch.contribution_ = std::ldexp(grains, batch.grain_.exponent);
@@ -55,9 +56,13 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
 }
 
 BatchSum::Clip BatchSum::clip(std::size_t record, std::span<const double> derivatives) const {
-  double squares = 0;
-  for (const double each : derivatives) squares += each * each;
-  const double norm = std::sqrt(squares) * row_norms_[record] * kRoundUp;
+  double size = std::abs(derivatives.front());
+  if (derivatives.size() > 1) {
+    double squares = 0;
+    for (const double each : derivatives) squares += each * each;
+    size = std::sqrt(squares);
+  }
+  const double norm = size * row_norms_[record] * kRoundUp;
   if (!(norm <= std::numeric_limits<double>::max())) return {};  // fails closed: the record is left out
   if (norm > settings_.norm_bound) return {settings_.norm_bound / norm, false};
   // To the nearest moves each of K coefficients by at most half a step.
@@ -68,20 +73,35 @@ BatchSum::Clip BatchSum::clip(std::size_t record, std::span<const double> deriva
 double BatchSum::coefficient(double derivative, const Clip& clip) const {
   if (clip.shrink == 0) return 0;
   const double largest = settings_.derivative_bound;
-  const double steps = std::clamp(clip.shrink * derivative, -largest, largest) / step_;
-  return (clip.nearest ? std::nearbyint(steps) : std::trunc(steps)) * step_;
+  const double kept = std::clamp(clip.shrink * derivative, -largest, largest);
+  // Adding and taking away 1.5 2^52 steps rounds to the nearest step, without a call.
+  const double large = 0x1.8p52 * step_;
+  const double size = std::abs(kept);
+  const double nearest = (size + large) - large;
+  const double rounded = clip.nearest || nearest <= size ? nearest : nearest - step_;
+  return std::copysign(rounded, kept);
+}
+
+const linalg::RowRuns& BatchSum::rows() {
+  if (!rows_) rows_ = std::make_shared<const linalg::RowRuns>(plain_);
+  return *rows_;
 }
 
 void BatchSum::add_rows(const Batch& batch, std::span<const double> derivatives) {
-  for (std::size_t b = 0; b < batch.records().size(); ++b) {
-    const std::size_t record = batch.records()[b];
+  const linalg::RowRuns& runs = rows();
+  const std::span<const std::size_t> records = batch.records();
+  for (std::size_t b = 0; b < records.size(); ++b) {
+    if (b + kRowsAhead < records.size()) {
+      runs.prefetch(records[b + kRowsAhead]);
+      __builtin_prefetch(&row_norms_[records[b + kRowsAhead]]);
+    }
     const std::span<const double> q = derivatives.subspan(b * classes_, classes_);
-    const Clip clipped = clip(record, q);
+    const Clip clipped = clip(records[b], q);
     for (std::size_t k = 0; k < classes_; ++k) {
       const double added = coefficient(q[k], clipped);
       if (added == 0) continue;
       double* plane = sums_.data() + k * width_;
-      plain_.for_each_in_row_by_kind(static_cast<Index>(record), [&](Index j, double value) { plane[j] += added * value; });
+      runs.for_each(records[b], [&](std::uint32_t j, double value) { plane[j] += added * value; });
       if (settings_.constant) plane[width_ - 1] += added;
     }
   }
@@ -103,12 +123,6 @@ void BatchSum::add_pass(const Batch& batch, std::span<const double> derivatives)
   plain_.multiply_transposed(spread_, settings_.classes, packed);
   for (std::size_t k = 0; k < classes_; ++k)
     for (std::size_t j = 0; j < columns; ++j) sums_[k * width_ + j] += packed[k * columns + j];
-}
-
-std::int64_t BatchSum::take_count(std::size_t coordinate) {
-  const double sum = sums_[coordinate] * scale_[coordinate % width_];
-  sums_[coordinate] = 0;
-  return static_cast<std::int64_t>(std::floor(grain_.grains(sum)));
 }
 
 Sensitive<SampledVector, L2> BatchSum::sum(const Batch& batch, std::span<const double> derivatives) {

@@ -12,10 +12,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/linalg/row_runs.h"
 #include "parley/privacy/mechanisms/poisson_sampling.h"
 #include "parley/privacy/sensitivity/grid_features.h"
 #include "parley/privacy/values.h"
@@ -49,6 +51,8 @@ struct BatchSettings {
   Unit unit = Unit::kRecord;
 };
 
+inline constexpr std::size_t kRowsAhead = 8;  // memory is asked for a row this many rows before it is read
+
 class BatchSum {
  public:
   // `features` must outlive it.
@@ -60,6 +64,8 @@ class BatchSum {
   [[nodiscard]] std::size_t coordinates() const { return width_ * classes_; }
   [[nodiscard]] std::size_t width() const { return width_; }  // coordinates per class
   [[nodiscard]] Grain grain() const { return grain_; }
+  // Rows of the features' matrix that someone else made already; else they are copied when first needed.
+  void read_rows_from(std::shared_ptr<const linalg::RowRuns> rows) { rows_ = std::move(rows); }
   // The norm one record may contribute, rounding included, in the unit of the sum: sigma over this is the multiplier.
   [[nodiscard]] double contribution() const { return contribution_; }
 
@@ -67,9 +73,10 @@ class BatchSum {
   friend class NoisyTotal;  // adds up the same sums entry by entry
   BatchSum(const GridFeatures& features, const BatchSettings& settings);
 
+  const linalg::RowRuns& rows();
   // f(column) over the entries of the batch's rows, repeats included.
   template <class F>
-  void for_each_column(const Batch& batch, const F& f) const;
+  void for_each_column(const Batch& batch, const F& f);
   // How a record's derivatives become coefficients on the grid.
   struct Clip {
     double shrink = 0;     // t_i; 0 when the derivatives are no numbers
@@ -81,15 +88,24 @@ class BatchSum {
   void add_rows(const Batch& batch, std::span<const double> derivatives);
   void add_pass(const Batch& batch, std::span<const double> derivatives);
   // An entry of sums_ in grains; it starts again from 0.
-  [[nodiscard]] std::int64_t take_count(std::size_t coordinate);
+  [[nodiscard]] std::int64_t take_count(std::size_t coordinate) {
+    const double sum =
+        sums_[coordinate] * scale_[coordinate < width_ ? coordinate : coordinate % width_] * per_grain_;
+    sums_[coordinate] = 0;
+    const auto towards_zero =
+        static_cast<std::int64_t>(sum);  // floor() may be a call, and this loop is a hot one
+    return towards_zero - (sum < static_cast<double>(towards_zero) ? 1 : 0);
+  }
 
   const GridFeatures* features_;
   linalg::Matrix plain_;  // S
+  std::shared_ptr<const linalg::RowRuns> rows_;  // the same, by rows
   BatchSettings settings_;
   std::size_t classes_;
   std::size_t width_;
   double step_ = 1;  // of the coefficients' grid
   Grain grain_;
+  double per_grain_ = 1;  // 1 / grain, a power of two
   double contribution_ = 1;
   std::vector<double> row_norms_;  // of the features as they are, rounded up
   std::vector<double> scale_;      // of each coordinate of a class
@@ -98,11 +114,14 @@ class BatchSum {
 };
 
 template <class F>
-void BatchSum::for_each_column(const Batch& batch, const F& f) const {
-  for (const std::size_t record : batch.records())
-    plain_.for_each_in_row_by_kind(static_cast<linalg::Index>(record),
-                                   [&](linalg::Index j, double) { f(static_cast<std::uint32_t>(j)); });
-  if (settings_.constant && !batch.records().empty()) f(static_cast<std::uint32_t>(width_ - 1));
+void BatchSum::for_each_column(const Batch& batch, const F& f) {
+  const linalg::RowRuns& runs = rows();
+  const std::span<const std::size_t> records = batch.records();
+  for (std::size_t b = 0; b < records.size(); ++b) {
+    if (b + kRowsAhead < records.size()) runs.prefetch(records[b + kRowsAhead]);
+    runs.for_each(records[b], [&](std::uint32_t j, double) { f(j); });
+  }
+  if (settings_.constant && !records.empty()) f(static_cast<std::uint32_t>(width_ - 1));
 }
 
 }  // namespace parley::privacy
