@@ -7,7 +7,8 @@
 //   threads N
 //   run ALGORITHM T STEP R SHARE CLIP EPSILON DELTA SEED CALIBRATION MODE [RADIUS]
 //                         0 for T, STEP, SHARE, CLIP: the algorithm's own choice. MODE: auto | plain |
-//                         rows. RADIUS: trains over that l1 ball without the l1 penalty; evaluated as the objective says
+//                         rows. RADIUS: trains over that l1 ball without the l1 penalty; evaluated as the objective says.
+//                         sgd-1 is sgd on batches of one expected record, without momentum, last iterate
 //     -> seconds per step (first step apart), seconds in all, objective on the features as they are, steps,
 //        coordinates right and wrong about being nonzero, epsilon that the ledger charged
 #include <chrono>
@@ -128,8 +129,13 @@ Result<Fit> train(const Run& run, const Problem& problem, const Observer& observ
     if (run.step > 0) settings.step = run.step;
     return coordinate_descent(problem, settings, observer);
   }
-  if (run.algorithm == "sgd") {
+  if (run.algorithm == "sgd" || run.algorithm == "sgd-1") {
     SgdSettings settings{.steps = steps, .seed = run.seed};
+    if (run.algorithm == "sgd-1") {
+      settings.batch_rate = 1 / static_cast<double>(problem.labels.size());
+      settings.momentum = 0;
+      settings.result = SgdResult::kLast;
+    }
     if (run.step > 0) settings.step = run.step;
     if (run.clip > 0) settings.clip = run.clip;
     return sgd(problem, settings, observer);
