@@ -19,7 +19,7 @@ using privacy::ShrinkingBoard;
 
 namespace {
 
-constexpr double kWidest = 0.25;
+constexpr double kWidest = 0.0625;
 constexpr double kNarrow = 0.99;  // beyond it a window is one scale
 
 ResidualSettings residual_settings(const Problem& problem) {
@@ -59,7 +59,7 @@ class ResidualVertices final : public PrivateVertices {
     if (change.fold != 1) sums_.fold(change.fold);
     sums_.add(coordinate, change.added);
     const bool due = change.fold != 1 || sums_.all_touched() || scale_ < low_ || scale_ > high_;
-    if (t + 1 >= 2 * evaluated_) {
+    if (t + 1 >= 4 * evaluated_) {
       evaluated_ = t + 1;
       std::vector<double> all(weights.unscaled().begin(), weights.unscaled().end());
       for (double& w : all) w *= scale_;
@@ -78,7 +78,7 @@ class ResidualVertices final : public PrivateVertices {
   double share_ = kWidest;
   double scale_ = 1, low_ = 1, high_ = 1;
   double objective_ = std::numeric_limits<double>::quiet_NaN();
-  int evaluated_ = 0;  // the last step whose objective is known; known after 1, 2, 4, ... steps
+  int evaluated_ = 0;  // the last step whose objective is known; known after 1, 4, 16, ... steps
 };
 
 }  // namespace

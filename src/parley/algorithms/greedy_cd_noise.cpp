@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +23,7 @@ constexpr double kMostSteps = 1000;
 // Laplace noise can only win while adding up costs is about as good as any accountant: few steps, or cheap privacy.
 constexpr std::int64_t kFewSteps = 6;
 constexpr double kCheapStep = 1;
+constexpr std::size_t kMostKept = 256;
 
 std::vector<Event> times(std::vector<Event> events, std::int64_t steps) {
   for (Event& event : events) event.count *= steps;
@@ -112,15 +114,16 @@ std::int64_t greedy_steps(const privacy::Target& target, double records, std::si
 
 Result<GreedyNoise> greedy_noise(const PrivateTerms& terms, const GreedyShape& shape) {
   if (terms.calibration == Calibration::kPaper) return paper_noise(terms.target, shape);
-  // Calibration takes a tenth of a second and is a function of public numbers: runs in a row with the same ones, as in a
-  // table over seeds, do it once.
+  // Calibration takes a tenth of a second and is a function of public numbers: what a table over seeds and settings asks
+  // for again is kept.
   using Key = std::tuple<double, double, privacy::Neighbours, std::int64_t, std::size_t, double, double>;
-  thread_local std::optional<std::pair<Key, GreedyNoise>> last;
+  thread_local std::map<Key, GreedyNoise> known;
   const Key key{terms.target.epsilon.value(), terms.target.delta.value(), terms.target.neighbours, shape.steps,
                 shape.coordinates, shape.value_sensitivity, shape.share.value_or(0)};
-  if (last && last->first == key) return last->second;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
   PARLEY_TRY(GreedyNoise noise, proved_noise(terms.target, shape));
-  last.emplace(key, noise);
+  if (known.size() >= kMostKept) known.clear();
+  known.emplace(key, noise);
   return noise;
 }
 
