@@ -3,10 +3,16 @@
   bench/private_sgd.py --driver build/bench/descent_driver --shared ../shared [--sets a9a] [--accuracy]
 
 Logistic regression, batches of 256 expected records (Poisson on both sides), clip 1 on rows of norm 1, no momentum, last iterate; the noise
-multiplier is what our accountant proves for (1, 1/n^2) under add-remove, and Opacus gets the same one. Opacus 1.6 (GradSampleModule and
-DPOptimizer on a linear layer, single precision, dense batches) is timed from the forward pass to the end of the optimiser's step: sampling and
-making its batches dense are not counted. Ours is timed from the call to the model: sampling, clipping, noise, ledger and objective
-included. CPU seconds of one thread each, in turns; medians. Needs torch and opacus in build-bench/venv.
+multiplier is what our accountant proves for (1, 1/n^2) under add-remove, and Opacus gets the same one. Opacus 1.6 is GradSampleModule and
+DPOptimizer on a linear layer, single precision, dense batches. Two times of it:
+  step     from the forward pass to the end of the optimiser's step
+  loaded   the same and the batch that its Poisson loader (DPDataLoader) makes, as a training loop has it; rows are dense tensors already
+           where they fit (a9a), else made dense one by one as the loader asks for them (news20)
+and two of ours:
+  step     what one more step costs, sampling included: a long run less a short one, over the steps between them
+  call     the whole call of the long run over its steps: calibration, ledger and objective included
+The ratio that is asked for is loaded / step, where both sides draw their batches; step / step and loaded / call are printed beside it. CPU seconds of one
+thread each, in turns; medians. Needs torch and opacus in build-bench/venv.
 """
 import argparse
 import os
@@ -22,7 +28,7 @@ import quality  # noqa: E402
 
 BATCH = 256
 #        steps timed (ours, Opacus), steps of the quality runs, step size, ratio that is needed
-SETS = {"a9a": (1000, 300, 500, 4.0, 40), "news20": (300, 8, 60, 8.0, 450)}
+SETS = {"a9a": (4000, 200, 500, 4.0, 40), "news20": (600, 6, 60, 8.0, 450)}
 
 
 def into_venv():
@@ -62,6 +68,38 @@ class Opacus:
         self.loss(self.module(x).squeeze(1), y).backward()
         self.optimiser.step()
         return time.process_time() - start
+
+    def loaded_steps(self, x, y, steps):
+        """CPU seconds of each of some steps on the batches of its own loader."""
+        from opacus.data_loader import DPDataLoader
+
+        torch = self.torch
+        targets = torch.from_numpy(((y + 1) / 2).astype("float32"))
+        if x.shape[0] * x.shape[1] < 1e8:
+            rows = torch.utils.data.TensorDataset(torch.from_numpy(x.toarray().astype("float32")), targets)
+        else:
+            class Rows(torch.utils.data.Dataset):
+                def __len__(self):
+                    return x.shape[0]
+
+                def __getitem__(self, at):
+                    return torch.from_numpy(x[at].toarray().ravel().astype("float32")), targets[at]
+
+            rows = Rows()
+        plain = torch.utils.data.DataLoader(rows, batch_size=BATCH)
+        times = []
+        while len(times) < steps:
+            batches = iter(DPDataLoader.from_data_loader(plain))
+            while len(times) < steps:
+                start = time.process_time()
+                batch = next(batches, None)
+                if batch is None:
+                    break
+                self.optimiser.zero_grad()
+                self.loss(self.module(batch[0]).squeeze(1), batch[1]).backward()
+                self.optimiser.step()
+                times.append(time.process_time() - start)
+        return times
 
     def weights(self):
         return next(self.module.parameters()).detach().numpy().ravel().astype(float)
@@ -107,16 +145,22 @@ def compare(driver, folder, name, options):
     if not options.accuracy:
         noise = float(driver.ask(f"noise 1 {delta!r} {BATCH / n!r} {own_steps}"))
         run_opacus(x, y, noise, step, 2, rng)
-        pairs = []
+        short = own_steps // 5
+        ours(short, 0)
+        rows = []
         for pair in range(options.pairs):
-            own = ours(own_steps, pair) / own_steps
-            peer = statistics.median(run_opacus(x, y, noise, step, peer_steps, rng)[0])
-            pairs.append((own, peer))
-        ratio = statistics.median(peer / own for own, peer in pairs)
+            call = ours(own_steps, pair)
+            own = (call - ours(short, pair)) / (own_steps - short)
+            alone = statistics.median(run_opacus(x, y, noise, step, peer_steps, rng)[0])
+            loaded = statistics.median(Opacus(x.shape[1], noise, step).loaded_steps(x, y, peer_steps))
+            rows.append((own, call / own_steps, alone, loaded))
+        own, call, alone, loaded = (statistics.median(column) for column in zip(*rows))
+        ratios = [statistics.median(ratio) for ratio in zip(*((d / a, c / a, d / b) for a, b, c, d in rows))]
         draws, kind = noise_draws(x, own_steps, rng)
-        share = float(driver.ask(f"draws {draws} {2**26 * noise} {kind}")) / (statistics.median(own for own, _ in pairs) * own_steps)
-        print(f"{name}: ours {1e3 * statistics.median(own for own, _ in pairs):.4f} ms, Opacus {1e3 * statistics.median(peer for _, peer in pairs):.2f} ms a step: "
-              f"{ratio:.0f}x (needed {needed}x); noise {100 * share:.0f} % of our step, {draws / own_steps:.0f} draws {kind}", flush=True)
+        share = float(driver.ask(f"draws {draws} {2**26 * noise} {kind}")) / own_steps / own
+        print(f"{name}: ours {1e3 * own:.4f} ms a step, {1e3 * call:.4f} with the call; Opacus {1e3 * loaded:.2f} ms a loaded step, {1e3 * alone:.2f} alone: "
+              f"{ratios[0]:.0f}x (needed {needed}x), alone {ratios[1]:.0f}x, loaded to call {ratios[2]:.0f}x; "
+              f"noise {100 * share:.0f} % of our step, {draws / own_steps:.0f} draws {kind}", flush=True)
         return
     noise = float(driver.ask(f"noise 1 {delta!r} {BATCH / n!r} {quality_steps}"))
     results = {"ours": [], "Opacus": []}

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Private Frank-Wolfe and private greedy coordinate descent beside the plain numpy method, and beside their own plain mode.
 
-  bench/private_speed.py [--driver build/bench/private_driver] [--shared ../shared] [--sets a9a news20] [--pairs 5] [--costs]
+  bench/private_speed.py [--driver build/bench/private_driver] [--shared ../shared] [--sets a9a news20] [--pairs 5] [--costs | --dense]
 
 The peer is what a published implementation does, written here: each iteration computes the full gradient (two sparse
 products), draws noise for every candidate (2d Laplace numbers for Frank-Wolfe, d for greedy coordinate descent) and takes the argmax.
 Both run with (1, 1/n^2) and T = 1000 of which the peer, whose iterations all cost the same, does --peer-steps. One thread each, CPU time per
-iteration, alternating, median of the per-pair ratios. `--costs` prints the cost of a step over d = 1e3..1e6 at fixed nonzeros.
+iteration, alternating, median of the per-pair ratios. `--costs` prints the cost of a step over d = 1e3..1e6 at fixed nonzeros, `--dense` the
+share of the memory's read bandwidth that a pass over a dense matrix reaches.
 """
 import argparse
 import os
@@ -117,6 +118,30 @@ def compare(driver, name, x, y, binary, options):
               f"{statistics.median(ratios):8.1f}  {1e3 * plain:9.3f} {plain / statistics.median(ours):8.1f}  {objective:.5f}", flush=True)
 
 
+def costs(driver, options, cache):
+    print("ms per step, 10000 rows of 50 ones, T = 1000:       d   greedy-cd   least-squares frank-wolfe   logistic frank-wolfe")
+    for power in (3, 4, 5, 6):
+        x, _, binary = data.load(f"costs-1e{power}", options.shared, cache)
+        delta = 1 / x.shape[0] ** 2
+        driver.ask(f"load {binary} 1")
+        told = []
+        for algorithm, objective, bound in (("gs", "logistic 0 0.001 -1", 1.0), ("frank-wolfe", "linear 0 0 20", 21.0),
+                                            ("frank-wolfe", "logistic 0 0 20", 1.0)):
+            driver.ask(f"objective {objective}")
+            told.append(statistics.median(driver.run(algorithm, delta, seed=seed, bound=bound)[0] for seed in range(3)))
+        print(f"{x.shape[1]:60d} {1e3 * told[0]:11.4f} {1e3 * told[1]:27.4f} {1e3 * told[2]:22.4f}", flush=True)
+
+
+def dense(driver, options):
+    """A step of plain greedy-cd is one pass over the columns."""
+    rows, columns = 2000, 20000
+    size, read = (float(word) for word in driver.ask(f"dense {rows} {columns}").split())
+    driver.ask("objective logistic 0 0.001 -1")
+    step = min(driver.run("gs", 1 / rows**2, steps=options.plain_steps, seed=seed, mode="plain")[0] for seed in range(3))
+    print(f"dense {rows} x {columns}: {size / 1e6:.0f} MB a pass; greedy-cd, plain: {1e3 * step:.2f} ms a step, {size / step / 1e9:.1f} GB/s; "
+          f"a read-only sum: {size / read / 1e9:.1f} GB/s: {100 * read / step:.0f} %")
+
+
 def main():
     root = Path(__file__).resolve().parent.parent
     build = Path(os.environ.get("PARLEY_BENCH_BUILD", root / "build"))
@@ -128,20 +153,17 @@ def main():
     parser.add_argument("--peer-steps", type=int, default=10)
     parser.add_argument("--plain-steps", type=int, default=30)
     parser.add_argument("--costs", action="store_true")
+    parser.add_argument("--dense", action="store_true")
     options = parser.parse_args()
+    if Path("/dev/shm").is_dir():  # a run's ledger goes with it: no need to wait for a disk
+        os.environ["TMPDIR"] = "/dev/shm"
     driver = Driver(str(options.driver))
     cache = root / "build-bench/data"
     if options.costs:
-        print("ms per step, 10000 rows of 50 ones, T = 1000:       d   frank-wolfe   greedy-cd")
-        for power in (3, 4, 5, 6):
-            x, _, binary = data.load(f"costs-1e{power}", options.shared, cache)
-            delta = 1 / x.shape[0] ** 2
-            driver.ask(f"load {binary} 1")
-            driver.ask("objective logistic 0 0 20")
-            walk = driver.run("frank-wolfe", delta)[0]
-            driver.ask("objective logistic 0 0.001 -1")
-            greedy = driver.run("gs", delta)[0]
-            print(f"{x.shape[1]:60d} {1e3 * walk:11.4f} {1e3 * greedy:11.4f}", flush=True)
+        costs(driver, options, cache)
+        return
+    if options.dense:
+        dense(driver, options)
         return
     print("ms per iteration        algorithm    task          numpy      ours    ratio      plain    ratio  objective")
     for name in options.sets:
