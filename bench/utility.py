@@ -8,6 +8,7 @@ Two ways to choose hyper-parameters, told apart in the table:
            looks at the data and is NOT private. Chosen on two seeds, reported on five others. Their grid has 50 clips and 10 step
            sizes; this one is thinner around the values that they chose (sets with more than 3e5 nonzeros get the thinnest), and
            has one more dimension for greedy-cd: the share of the selection, by its rule or 0.05 or 0.25.
+           Step sizes of greedy-cd multiply 1/M_j with M_j of the bounds, so the square of the feature bound is among them.
   default  nothing but public numbers: the algorithm's own steps, step size and split, features clipped to 3 deviations (or 1 for 0/1
            data), derivative bound 1 (logistic) or 3 (least squares, labels of deviation 1).
 `paper` is the published noise (Laplace noisy-max, advanced composition), whose true cost is in the column epsilon.
@@ -162,8 +163,10 @@ class Bench:
             steps = {max(1, round(passes * self.n)) for passes in (0.1, 1, 5, 20)}
             fit = sorted(count for count in steps if count * self.d <= MOST_NOISES) or [1]
             return product(steps=fit[-1:] if self.coarse else fit, step=(1e-4, 4.6e-4, 2e-3, 1e-2, 1e-1, 1.0), clip=(0.05, 0.18, 0.75, 3.0))
-        return product(steps=(1, 2, 4, 10, 20) if self.coarse else (1, 2, 4, 7, 10, 20), step=(0.46, 1.0, 2.15, 4.64, 10.0),
-                       share=(0,) if calibration == "paper" or self.coarse else (0, 0.05, 0.25), **bounds)
+        tried = product(steps=(1, 2, 4, 10, 20) if self.coarse else (1, 2, 3, 4, 7, 10, 20), step=(0.46, 1.0, 2.15, 4.64, 10.0, None),
+                        share=(0,) if calibration == "paper" or self.coarse else (0, 0.05, 0.25), **bounds)
+        # Step sizes multiply 1/M_j. The paper's M_j are the data's; ours are the bounds', so bound^2 is the paper's 1 here.
+        return [{**setting, "step": setting["step"] or setting["bound"] ** 2} for setting in tried]
 
     def tuned(self, algorithm, calibration):
         candidates = sorted(self.grid(algorithm, calibration), key=lambda s: (s["bound"], s["steps"], s["share"]))  # calibrated once each
