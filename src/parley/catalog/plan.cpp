@@ -11,6 +11,7 @@
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/accounting/statement.h"
+#include "parley/privacy/ledger/ledger_folder.h"
 
 namespace parley::catalog {
 
@@ -37,8 +38,9 @@ std::optional<RiskOrder> risk_order(const Job& job, const JobPlan& plan) {
 
 // The steps that the ledger's budget would still charge.
 Result<std::int64_t> steps_that_fit(const Job& job, privacy::Gate& gate, JobPlan& plan) {
-  const std::string file = (std::filesystem::path(job.privacy->ledger) / "ledger.sqlite").string();
-  if (job.privacy->ledger.empty() || !std::filesystem::exists(file)) return plan.steps;
+  if (job.privacy->ledger.empty()) return plan.steps;
+  PARLEY_TRY(const bool there, privacy::holds_database(job.privacy->ledger));
+  if (!there) return plan.steps;
   PARLEY_TRY(privacy::Ledger ledger, privacy::Ledger::open_read_only(job.privacy->ledger));
   return ledger.steps_that_fit({job.parties.front().name, job.privacy->unit, job.privacy->neighbours}, gate.requests().back());
 }

@@ -190,16 +190,18 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
 
 Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) {
   PARLEY_TRY(ledger_, privacy::Ledger::open(section_.ledger));
-  PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
   if (run.cap == PaidRun::Cap::kOfSite) {
+    PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
     if (!run.budget || run.budget == spent.budget) return {};
     return ledger_->set_budget(purse_, *run.budget);
   }
   // A reproduction of a paper finds out what it costs when it plans (Gate::cover_cost).
-  if (spent.budget || section_.calibration == algorithms::Calibration::kPaper) return {};
+  if (section_.calibration == algorithms::Calibration::kPaper) return {};
+  PARLEY_TRY(const bool set, ledger_->set_budget_if_none(purse_, wanted));
+  if (!set) return {};
   notes_.push_back(fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
                                "parley ledger budget sets another", printable(purse_.data_set), section_.ledger, wanted.epsilon.value(), wanted.delta.value()));
-  return ledger_->set_budget(purse_, wanted);
+  return {};
 }
 
 Result<void> PrivateSite::expect(const std::function<Result<void>(Gate&)>& reserve) {

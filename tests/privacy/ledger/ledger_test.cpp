@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 using namespace parley;
@@ -278,6 +279,126 @@ TEST_F(LedgerTest, RefusesATruncatedFile) {
   EXPECT_FALSE(Ledger::open(folder_));
 }
 
+// A ledger that lost its file would otherwise be a fresh budget.
+TEST_F(LedgerTest, RefusesALedgerThatWasEmptiedOrTakenAway) {
+  {
+    Ledger ledger = opened();
+    ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
+    ASSERT_TRUE(ledger.charge(kPatients, pure("run", "a", 0.9)));
+  }
+  const fs::path file = folder_ / "ledger.sqlite";
+  const auto refused = [&](const std::string& says) {
+    for (const auto& ledger : {Ledger::open(folder_), Ledger::open_read_only(folder_)}) {
+      ASSERT_FALSE(ledger) << says;
+      EXPECT_NE(ledger.error().message.find(says), std::string::npos) << ledger.error().message;
+    }
+  };
+  fs::copy_file(file, folder_ / "copy");
+  fs::resize_file(file, 0);
+  refused("is empty");
+  fs::remove(file);
+  refused("is gone, though a ledger was made here");
+  EXPECT_FALSE(fs::exists(file)) << "made a fresh ledger";
+  fs::rename(folder_ / "copy", file);
+  EXPECT_FALSE(opened().charge(kPatients, pure("run", "b", 0.5)));
+}
+
+TEST_F(LedgerTest, RefusesAnEmptyFileThatNobodyMarked) {
+  std::ofstream(folder_ / "ledger.sqlite").close();
+  EXPECT_FALSE(Ledger::open(folder_));
+  EXPECT_FALSE(Ledger::open_read_only(folder_));
+}
+
+TEST_F(LedgerTest, LeavesNothingElseInItsFolder) {
+  { Ledger ledger = opened(); }
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename());
+  EXPECT_EQ(names, (std::set<std::string>{"ledger.made", "ledger.sqlite"}));
+}
+
+// The log beside the file is copied into it after budgets and plans: a copy of the file alone, of a process that was
+// killed or is still running, is a ledger and knows them.
+TEST_F(LedgerTest, TheFileAloneKnowsBudgetsAndPlans) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(1.0), *Delta::make(1e-6), Composition::kPlans}));
+  const auto copied = [&](const char* name) {
+    fs::create_directory(folder_ / name);
+    fs::copy_file(folder_ / "ledger.sqlite", folder_ / name / "ledger.sqlite");
+    auto copy = Ledger::open_read_only(folder_ / name);
+    if (!copy) throw std::runtime_error(copy.error().message);
+    return *copy->spent(kPatients);
+  };
+  EXPECT_TRUE(copied("first").budget);
+  ASSERT_TRUE(ledger.charge_plan(kPatients, {.run = "run", .key = "a", .step = {{Pure{0.1}, 1}}, .steps = 5, .delta = *Delta::make(1e-6)}));
+  EXPECT_EQ(copied("second").releases, 5);
+}
+
+// Four processes that find no ledger make one together, and one of them sets the budget.
+TEST_F(LedgerTest, OfManyAtOnceOneMakesTheLedgerAndOneSetsTheBudget) {
+  for (int trial = 0; trial < 5; ++trial) {
+    const fs::path folder = folder_ / std::to_string(trial);
+    int start[2];
+    ASSERT_EQ(::pipe(start), 0);
+    std::vector<pid_t> children;
+    for (int p = 0; p < 4; ++p) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        ::close(start[1]);
+        char byte = 0;
+        (void)!::read(start[0], &byte, 1);  // until the parent closes its end
+        auto ledger = Ledger::open(folder);
+        if (!ledger) ::_exit(100);
+        const auto set = ledger->set_budget_if_none(kPatients, budget(1.0 + p, 1e-6));
+        ::_exit(set ? *set : 101);
+      }
+      children.push_back(child);
+    }
+    ::close(start[0]);
+    ::close(start[1]);
+    int set = 0;
+    for (const pid_t child : children) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      ASSERT_TRUE(WIFEXITED(status));
+      ASSERT_LE(WEXITSTATUS(status), 1);
+      set += WEXITSTATUS(status);
+    }
+    EXPECT_EQ(set, 1);
+    auto ledger = Ledger::open(folder);
+    ASSERT_TRUE(ledger) << ledger.error().message;
+    EXPECT_EQ(ledger->entries()->size(), 1U);
+  }
+}
+
+TEST_F(LedgerTest, ABudgetThatStandsIsNotReplacedByOneForPursesWithout) {
+  Ledger ledger = opened();
+  EXPECT_TRUE(*ledger.set_budget_if_none(kPatients, budget(0.5, 1e-6)));
+  EXPECT_FALSE(*ledger.set_budget_if_none(kPatients, budget(5.0, 1e-6)));
+  EXPECT_EQ(ledger.spent(kPatients)->budget->epsilon.value(), 0.5);
+  EXPECT_EQ(ledger.entries()->size(), 1U);
+}
+
+TEST_F(LedgerTest, RefusesADataSetWithoutAName) {
+  Ledger ledger = opened();
+  for (const char* name : {"", "  "}) {
+    const auto nameless = ledger.set_budget({name}, budget(1.0, 1e-6));
+    ASSERT_FALSE(nameless);
+    EXPECT_NE(nameless.error().message.find("needs a name"), std::string::npos) << nameless.error().message;
+  }
+  EXPECT_TRUE(ledger.entries()->empty());
+}
+
+TEST_F(LedgerTest, CountsReleasesAndThoseWithNoiseFromASeed) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(10.0, 1e-6)));
+  ASSERT_TRUE(ledger.charge(kPatients, {"run", "a", {Pure{0.1}, 20}}));
+  ASSERT_TRUE(ledger.charge(kPatients, {"run", "b", {Pure{0.2}, 1}, false}));
+  const Spent spent = *ledger.spent(kPatients);
+  EXPECT_EQ(spent.charges, 2);
+  EXPECT_EQ(spent.releases, 21);
+  EXPECT_EQ(spent.void_charges, 1);
+}
+
 TEST_F(LedgerTest, RefusesAFileThatIsNoLedger) {
   std::ofstream(folder_ / "ledger.sqlite") << std::string(5000, 'x');
   const auto ledger = Ledger::open(folder_);
@@ -291,6 +412,17 @@ TEST_F(LedgerTest, RefusesANewerLayoutAndLeavesItAlone) {
   const auto ledger = Ledger::open(folder_);
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("newer version"), std::string::npos);
+}
+
+TEST_F(LedgerTest, SaysClearlyThatTheFileIsNotThatOfALedger) {
+  { Ledger ledger = opened(); }
+  for (const char* change : {"PRAGMA user_version = 0", "PRAGMA user_version = -5", "PRAGMA user_version = 1; DROP TABLE head"}) {
+    run_sql(folder_, change);
+    for (const auto& ledger : {Ledger::open(folder_), Ledger::open_read_only(folder_)}) {
+      ASSERT_FALSE(ledger) << change;
+      EXPECT_NE(ledger.error().message.find("tampered"), std::string::npos) << ledger.error().message;
+    }
+  }
 }
 
 TEST_F(LedgerTest, RefusesToChargeAReadOnlyLedger) {

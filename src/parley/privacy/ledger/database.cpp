@@ -10,6 +10,8 @@ namespace {
 Error database_error(const std::string& file, int code) {
   std::string_view reason;
   switch (code & 0xff) {
+    // The statements are fixed, so it is the file that does not fit them.
+    case SQLITE_ERROR: reason = "was tampered with or damaged: its tables are not those of a ledger"; break;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: reason = "is damaged or not a ledger"; break;
     case SQLITE_READONLY: reason = "is read-only: nothing can be charged, so nothing is released"; break;
@@ -72,8 +74,8 @@ std::string Statement::text(int column) const {
 
 Result<Database> Database::open(const std::string& file, Mode mode) {
   sqlite3* connection = nullptr;
-  const int flags =
-      mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int flags = mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY
+                                            : SQLITE_OPEN_READWRITE | (mode == Mode::kMake ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(file.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   Database database;
   database.connection_.reset(connection);

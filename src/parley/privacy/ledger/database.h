@@ -38,7 +38,7 @@ class Statement {
 
 class Database {
  public:
-  enum class Mode { kReadWrite, kReadOnly };
+  enum class Mode { kMake, kReadWrite, kReadOnly };  // only kMake makes a file
   static Result<Database> open(const std::string& file, Mode mode);
 
   Result<void> execute(const char* sql);

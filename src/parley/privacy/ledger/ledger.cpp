@@ -18,6 +18,7 @@
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/ledger/database.h"
+#include "parley/privacy/ledger/ledger_folder.h"
 #include "parley/privacy/ledger/standing.h"
 
 namespace parley::privacy {
@@ -137,6 +138,16 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
   return charged;
 }
 
+Result<void> validate(const Purse& purse, const Budget& budget) {
+  if (purse.data_set.find_first_not_of(" \t\r\n") == std::string::npos)
+    return fail(bad_input({.field = "data set"}, "needs a name: its budget is kept under it"));
+  if (!Standing(purse).set_budget(budget))
+    return fail(bad_input({.field = "budget"}, fmt::format("cannot be counted by {} in double precision; plans can, or numbers that are less extreme",
+                                                           name(budget.composition)),
+                          fmt::format("epsilon {}, delta {}", budget.epsilon.value(), budget.delta.value())));
+  return {};
+}
+
 // The most steps for which fits(steps) holds, out of 0..most; fits must hold for all fewer steps too.
 template <class Fits>
 std::int64_t longest_prefix(std::int64_t most, const Fits& fits) {
@@ -181,12 +192,12 @@ struct Ledger::State {
     }
     if (entry.kind == "charge" || entry.kind == "void-charge") {
       PARLEY_TRY(const Event event, parse_event(entry.content));
-      standing.note_release(event);
+      standing.note_release(event, entry.kind == "charge");
       return {};
     }
     if (entry.kind != "plan" && entry.kind != "void-plan") return fail(damaged(entry.number, "is of an unknown kind"));
     PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
-    standing.note_plan(charged.plan, charged.price);
+    standing.note_plan(charged.plan, charged.price, entry.kind == "plan");
     return {};
   }
 
@@ -261,6 +272,11 @@ struct Ledger::State {
     head = hash;
     broken = false;
     return receipts;
+  }
+
+  Result<void> append_budget(const Purse& purse, const Budget& budget) {
+    PARLEY_CHECK(append({{.kind = "budget", .purse = purse, .content = to_json(budget)}}));
+    return {};
   }
 
   Result<void> write_head() {
@@ -394,7 +410,21 @@ struct Ledger::State {
       for (Waiting* waiting : batch) waiting->outcome = fail(done.error());
   }
 
-  Result<void> prepare_file(bool may_write) {
+  // A whole ledger without entries, in one file.
+  static Result<void> make_file(const std::string& file) {
+    PARLEY_TRY(Database fresh, Database::open(file, Database::Mode::kMake));
+    PARLEY_CHECK(fresh.execute("PRAGMA synchronous = FULL"));
+    PARLEY_TRY(Transaction transaction, Transaction::begin(fresh));
+    PARLEY_CHECK(fresh.execute(kLayout));
+    PARLEY_CHECK(fresh.execute(kAnswers));
+    PARLEY_CHECK(fresh.execute(
+        "INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000')"));
+    PARLEY_CHECK(fresh.execute(fmt::format("PRAGMA user_version = {}", kLayoutVersion).c_str()));
+    PARLEY_CHECK(transaction.commit());
+    return fresh.execute("PRAGMA journal_mode = WAL");
+  }
+
+  Result<void> check_layout() {
     PARLEY_TRY(Statement version_row, database.prepare("PRAGMA user_version"));
     PARLEY_TRY([[maybe_unused]] const bool row, version_row.step());
     const std::int64_t version = version_row.integer(0);
@@ -402,25 +432,22 @@ struct Ledger::State {
     if (version > kLayoutVersion)
       return fail(failed(fmt::format("ledger {}: written by a newer version of Parley (layout {}, this one knows {}); nothing was changed",
                                      database.file(), version, kLayoutVersion)));
-    if (version == 0 && !may_write) return fail(failed(fmt::format("ledger {}: holds no ledger", database.file())));
-    if (!may_write) return {};
-    // Full synchronisation of the write-ahead log at every commit: what was charged survives a power cut.
+    if (version < kLayoutVersion)
+      return fail(failed(fmt::format("ledger {}: is not a ledger, or was tampered with (its layout is numbered {}); nothing was changed",
+                                     database.file(), version)));
+    return {};
+  }
+
+  // Full synchronisation of the write-ahead log at every commit: what was charged survives a power cut.
+  Result<void> prepare_writing() {
     PARLEY_CHECK(database.execute("PRAGMA journal_mode = WAL"));
     PARLEY_CHECK(database.execute("PRAGMA synchronous = FULL"));
-    if (version == kLayoutVersion) return database.execute(kAnswers);
-    PARLEY_TRY(Transaction transaction, Transaction::begin(database));
-    PARLEY_TRY(Statement again, database.prepare("PRAGMA user_version"));  // another process may have been first
-    PARLEY_TRY([[maybe_unused]] const bool second, again.step());
-    const bool made = again.integer(0) != 0;
-    PARLEY_CHECK(again.run());
-    if (made) return {};
-    PARLEY_CHECK(database.execute(kLayout));
-    PARLEY_CHECK(database.execute(kAnswers));
-    PARLEY_CHECK(database.execute(
-        "INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000')"));
-    PARLEY_CHECK(database.execute(fmt::format("PRAGMA user_version = {}", kLayoutVersion).c_str()));
-    return transaction.commit();
+    return database.execute(kAnswers);  // ledgers of earlier versions have no such table
   }
+
+  // Copies the log into ledger.sqlite, as far as no reader needs the old pages: what is rare and costly (budgets, plans)
+  // is then in the file even if the log beside it is lost. It is durable already, so a failure here changes nothing.
+  void settle_log() { (void)database.execute("PRAGMA wal_checkpoint(PASSIVE)"); }
 
   // The database and the standings belong to one writer or reader at a time.
   std::unique_lock<std::mutex> exclusive() {
@@ -449,42 +476,49 @@ Ledger::Ledger(Ledger&&) noexcept = default;
 Ledger& Ledger::operator=(Ledger&&) noexcept = default;
 Ledger::~Ledger() = default;
 
-namespace {
-std::string file_in(const std::string& directory) {
-  return (std::filesystem::path(directory) / "ledger.sqlite").string();
-}
-}  // namespace
-
 Result<Ledger> Ledger::open(const std::string& directory) {
   std::error_code ignored;
-  std::filesystem::create_directories(directory, ignored);  // opening the file says what is wrong
+  std::filesystem::create_directories(directory, ignored);  // making the file says what is wrong
+  PARLEY_TRY(const bool there, holds_database(directory));
+  if (!there) PARLEY_CHECK(make_database(directory, State::make_file));
   auto state = std::make_unique<State>();
-  PARLEY_TRY(state->database, Database::open(file_in(directory), Database::Mode::kReadWrite));
-  PARLEY_CHECK(state->prepare_file(true));
+  PARLEY_TRY(state->database, Database::open(database_in(directory), Database::Mode::kReadWrite));
+  PARLEY_CHECK(state->check_layout());
+  PARLEY_CHECK(mark(directory));
+  PARLEY_CHECK(state->prepare_writing());
   PARLEY_CHECK(state->reading([&] { return state->catch_up(); }));
   return Ledger(std::move(state));
 }
 
 Result<Ledger> Ledger::open_read_only(const std::string& directory) {
-  if (!std::filesystem::exists(file_in(directory)))
-    return fail(bad_input({directory, 0, ""}, "holds no ledger (ledger.sqlite is not there)"));
+  PARLEY_TRY(const bool there, holds_database(directory));
+  if (!there) return fail(bad_input({directory, 0, ""}, "holds no ledger (ledger.sqlite is not there)"));
   auto state = std::make_unique<State>();
-  PARLEY_TRY(state->database, Database::open(file_in(directory), Database::Mode::kReadOnly));
-  PARLEY_CHECK(state->prepare_file(false));
+  PARLEY_TRY(state->database, Database::open(database_in(directory), Database::Mode::kReadOnly));
+  PARLEY_CHECK(state->check_layout());
   PARLEY_CHECK(state->reading([&] { return state->catch_up(); }));
   return Ledger(std::move(state));
 }
 
 Result<void> Ledger::set_budget(const Purse& purse, const Budget& budget) {
+  PARLEY_CHECK(validate(purse, budget));
   const auto lock = state_->exclusive();
-  return state_->durably([&]() -> Result<void> {
-    Entry entry;
-    entry.kind = "budget";
-    entry.purse = purse;
-    entry.content = to_json(budget);
-    PARLEY_CHECK(state_->append({entry}));
-    return {};
-  });
+  PARLEY_CHECK(state_->durably([&] { return state_->append_budget(purse, budget); }));
+  state_->settle_log();
+  return {};
+}
+
+Result<bool> Ledger::set_budget_if_none(const Purse& purse, const Budget& budget) {
+  PARLEY_CHECK(validate(purse, budget));
+  bool set = false;
+  const auto lock = state_->exclusive();
+  PARLEY_CHECK(state_->durably([&]() -> Result<void> {
+    if (state_->standing_of(purse)) return {};
+    set = true;
+    return state_->append_budget(purse, budget);
+  }));
+  if (set) state_->settle_log();
+  return set;
 }
 
 Result<Receipt> Ledger::charge(const Purse& purse, const Charge& charge) {
@@ -536,7 +570,10 @@ Result<PlanReceipt> Ledger::charge_plan(const Purse& purse, const PlanRequest& r
       PARLEY_TRY(receipt, state.admit_plan(purse, request, offer));
       return {};
     }));
-    if (receipt) return *receipt;
+    if (receipt) {
+      state.settle_log();
+      return *receipt;
+    }
   }
   return fail(failed("the ledger is busy: other runs kept charging while this plan was priced; nothing was released"));
 }

@@ -9,6 +9,7 @@
 //      file: two processes never overspend together.
 //   4. Charges of one purse compose additively and are never mixed: data set, unit and neighbouring
 //      relation together name a purse. What "additively" means is fixed with the budget (standing.h).
+//   5. A ledger that was lost is not made anew (ledger_folder.h): copy the whole folder, not ledger.sqlite alone.
 //
 // The chain has no secret: someone who may write the file can forge a whole new chain. Keep the head hash
 // that `parley ledger verify` prints somewhere else to notice that too.
@@ -90,6 +91,8 @@ struct Spent {
   Purse purse;
   std::optional<Budget> budget;
   std::int64_t charges = 0;
+  std::int64_t releases = 0;      // that were charged
+  std::int64_t void_charges = 0;  // those with noise from a seed: they count against the budget and earn no claim
   double used = 0;     // share of the budget that the filter counts as used, at most 1
   double epsilon = 0;  // proved of all charges together, with
   double delta = 0;    // this
@@ -112,7 +115,7 @@ std::string digest_of(std::string_view bytes);
 
 class Ledger {
  public:
-  // Opens or makes DIR/ledger.sqlite; reads and checks the whole chain.
+  // Opens DIR/ledger.sqlite, or makes it where none ever was; reads and checks the whole chain.
   static Result<Ledger> open(const std::string& directory);
   static Result<Ledger> open_read_only(const std::string& directory);
   Ledger(Ledger&&) noexcept;
@@ -121,6 +124,9 @@ class Ledger {
 
   // The site's limit; a later entry replaces an earlier one and both stay in the record.
   Result<void> set_budget(const Purse& purse, const Budget& budget);
+  // The same unless the purse has a budget, decided under the write lock: of several runs at once one sets it. Says
+  // whether this call did.
+  Result<bool> set_budget_if_none(const Purse& purse, const Budget& budget);
 
   // Charges durably or refuses (Fault::kBudgetEnded) and leaves everything as it was. Safe to call from
   // several threads: charges that wait together are written in one commit.

@@ -69,15 +69,17 @@ Result<void> Standing::set_budget(const Budget& budget) {
   return {};
 }
 
-void Standing::note_release(const Event& event) {
+void Standing::note_release(const Event& event, bool claimed) {
   ++charges_;
+  if (!claimed) ++void_charges_;
   group(events_, event);
   group(releases_, event);
   if (filter_ && !filter_->charge(event, purse_.neighbours)) exceeded_ = true;
 }
 
-void Standing::note_plan(const Plan& plan, Price price) {
+void Standing::note_plan(const Plan& plan, Price price, bool claimed) {
   ++charges_;
+  if (!claimed) ++void_charges_;
   for (const Event& event : plan.events) {
     group(events_, event);
     if (filter_ && !filter_->charge(event, purse_.neighbours)) exceeded_ = true;
@@ -129,7 +131,9 @@ Spent Standing::spent() const {
   spent.purse = purse_;
   spent.budget = budget_;
   spent.charges = charges_;
+  spent.void_charges = void_charges_;
   spent.events = events_;
+  for (const Event& event : events_) spent.releases += event.count;
   if (!budget_) return spent;
   if (!filter_) {
     const Price total = sums();

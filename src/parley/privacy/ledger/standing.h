@@ -36,8 +36,8 @@ class Standing {
 
   // Entries of the record, in order. What an earlier and larger budget allowed may exceed a later one.
   Result<void> set_budget(const Budget& budget);
-  void note_release(const Event& event);
-  void note_plan(const Plan& plan, Price price);
+  void note_release(const Event& event, bool claimed);
+  void note_plan(const Plan& plan, Price price, bool claimed);
 
   [[nodiscard]] const std::optional<Budget>& budget() const { return budget_; }
   // Whether releases, one after the other, or a plan at this price, may follow.
@@ -59,6 +59,7 @@ class Standing {
   std::vector<Event> releases_;   // of releases alone
   Price plans_;                   // sum of the plans' prices
   std::int64_t charges_ = 0;
+  std::int64_t void_charges_ = 0;
 };
 
 }  // namespace parley::privacy
