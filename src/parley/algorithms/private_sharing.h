@@ -1,6 +1,7 @@
 // What one party of a private ADMM-sharing run reserved, and the only way its values leave (admm_sharing.h, theorems.md).
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,13 +25,13 @@ class PrivateSharing {
   [[nodiscard]] std::vector<double> clipped_target(std::span<const double> target) const;
   Result<privacy::Released<std::vector<double>>> release(const privacy::Private<std::vector<double>>& values, privacy::Gate& gate) const;
 
-  [[nodiscard]] double sensitivity() const { return sensitivity_; }  // of the shared vector, in l2, before rounding
+  [[nodiscard]] double sensitivity() const { return sensitivity_->value(); }  // of the shared vector, in l2, before rounding
   [[nodiscard]] double deviation() const { return noise_.sigma; }
 
  private:
   PrivateSharing() = default;
   double target_bound_ = 0;  // T
-  double sensitivity_ = 0;
+  std::optional<privacy::ProvedDistance> sensitivity_;  // set by reserve()
   privacy::ClipRule rule_;   // V and the grain
   privacy::Deviation noise_;
 };

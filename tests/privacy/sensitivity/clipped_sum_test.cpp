@@ -136,3 +136,13 @@ TEST(ClippedSum, RefusesBoundsAndGridsThatCannotHold) {
   EXPECT_FALSE(clipped_values(rows, {.bound = 1.0, .grain = {-4}, .neighbours = Neighbours::kAddRemove}));
   EXPECT_FALSE(clipped_vector_sum(Private(Contributions{{1, 2, 3}, 2}), {.bound = 1.0, .grain = {-4}}));
 }
+
+// Selection reads scores as doubles. 2^53 + 1 is not one: of two neighbours' sums one grain apart both, or neither, would
+// be rounded, and they could come out two grains apart.
+TEST(ClippedScores, AreRefusedWhereTheyWouldNotBeDoubles) {
+  const Private<Contributions> terms(Contributions{{1, 2, 3, 4}, 2});  // two records
+  EXPECT_TRUE(clipped_scores(terms, {.bound = 0x1p51, .grain = {0}}));
+  const auto refused = clipped_scores(terms, {.bound = 0x1p52, .grain = {0}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("53 bits"), std::string::npos) << refused.error().message;
+}

@@ -46,7 +46,7 @@ VectorXd admm_argmin(const Party& party, double rho, double lambda, double radiu
 
 TEST(ArgminSensitivity, IsReachedByOppositeLinearLossesAndNeverExceeded) {
   const StronglyConvexArgmin problem{.lipschitz = 2.0, .strong_convexity = 0.5, .records = 5};
-  const double bound = *argmin_sensitivity(problem);
+  const double bound = argmin_sensitivity(problem)->value();
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   double worst = 0;
@@ -96,8 +96,9 @@ TEST(AdmmSharingSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
     const VectorXd z = admm_argmin(two, rho, lambda, radius);
     const auto clip = [&](double v) { return std::clamp(v, -value_bound, value_bound); };
     const VectorXd difference = (one.rows * x).unaryExpr(clip) - (two.rows * z).unaryExpr(clip);
-    const double bound = *admm_sharing_sensitivity({.value_bound = value_bound, .row_bound = row_bound, .dual_bound = dual_bound,
-                                                    .weight_bound = radius, .rho = rho, .lambda = lambda});
+    const AdmmSharing party{.value_bound = value_bound, .row_bound = row_bound, .dual_bound = dual_bound,
+                            .weight_bound = radius, .rho = rho, .lambda = lambda};
+    const double bound = admm_sharing_sensitivity(party)->value();
     EXPECT_LE(difference.norm(), bound);
     closest = std::max(closest, difference.norm() / bound);
   }
@@ -108,4 +109,10 @@ TEST(Theorems, RefuseNumbersThatAreNotBounds) {
   EXPECT_FALSE(argmin_sensitivity({.lipschitz = 0, .strong_convexity = 1, .records = 1}));
   EXPECT_FALSE(argmin_sensitivity({.lipschitz = 1, .strong_convexity = std::nan(""), .records = 1}));
   EXPECT_FALSE(admm_sharing_sensitivity({.value_bound = 1, .row_bound = 1, .dual_bound = 1, .weight_bound = 1, .rho = 0, .lambda = 1}));
+  AdmmSharing party{.value_bound = 1, .row_bound = 1, .dual_bound = 1, .weight_bound = 1, .rho = 1, .lambda = 1};
+  const double exact = admm_sharing_sensitivity(party)->value();
+  party.value_error = 0.25;
+  EXPECT_EQ(admm_sharing_sensitivity(party)->value(), exact + 0.5);  // either neighbour may be off by it
+  party.value_error = -0.25;
+  EXPECT_FALSE(admm_sharing_sensitivity(party));
 }

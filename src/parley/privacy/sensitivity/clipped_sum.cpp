@@ -25,16 +25,20 @@ namespace {
 // Sums stay below this, so that adding noise cannot overflow either.
 constexpr double kLargestCount = 4.0e18;
 
+// Scores become doubles when they are selected by: beyond this they would be rounded, and two neighbours could move
+// further apart than the sensitivity says.
+constexpr double kLargestScore = 0x1p53;
+
 // floor(B/g): division by a power of two is exact, so this is the true floor.
-Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms) {
+Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms, double largest = kLargestCount) {
   if (!(rule.bound > 0) || !std::isfinite(rule.bound))
     return fail(bad_input({.field = "bound"}, "must be a finite number above 0", fmt::format("{}", rule.bound)));
   PARLEY_CHECK(validate(rule.grain));
   const double counts = std::floor(std::ldexp(rule.bound, -rule.grain.exponent));
   if (counts < 1)
     return fail(bad_input({.field = "grain"}, "the grid is coarser than the bound", fmt::format("2^{}", rule.grain.exponent)));
-  if (!(counts * static_cast<double>(std::max<std::size_t>(terms, 1)) < kLargestCount))
-    return fail(bad_input({.field = "grain"}, "the grid is too fine: the sum would not fit in 62 bits", fmt::format("2^{}", rule.grain.exponent)));
+  if (!(counts * static_cast<double>(std::max<std::size_t>(terms, 1)) < largest))
+    return fail(bad_input({.field = "grain"}, fmt::format("the grid is too fine: the sum would not fit in {} bits", largest < kLargestCount ? 53 : 62), fmt::format("2^{}", rule.grain.exponent)));
   return static_cast<std::int64_t>(counts);
 }
 
@@ -114,7 +118,7 @@ Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&
   const std::size_t m = given.dimensions;
   if (m == 0 || given.values.size() % m != 0)
     return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
-  PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m));
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m, kLargestScore));
   GridVector grid{std::vector<std::int64_t>(m, 0), rule.grain};
   for (std::size_t at = 0; at < given.values.size(); ++at)
     grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
@@ -132,7 +136,8 @@ Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<doubl
   return SensitivityBound::state<L2>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
 }
 
-Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, double moves) {
+Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, ProvedDistance proved) {
+  const double moves = proved.value();
   if (rule.neighbours != Neighbours::kReplaceOne)
     return fail(bad_input({.field = "neighbours"}, "one value per record has a public length: replace-one only"));
   if (!(moves > 0) || !std::isfinite(moves))

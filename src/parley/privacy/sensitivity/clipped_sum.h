@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/privacy/sensitivity/theorems.h"
 #include "parley/privacy/values.h"
 
 namespace parley::privacy {
@@ -46,8 +47,8 @@ Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule);
 
 // The same where the other values move too and a theorem says how far: replacing one record moves the whole vector by at
-// most `moves` in l2 (theorems.h), before the values are rounded. Rounding moves two neighbours apart by at most sqrt(n)
+// most `moves` in l2, before the values are rounded. Rounding moves two neighbours apart by at most sqrt(n)
 // grains more. That the theorem's conditions hold is the caller's duty; clipping to the bound is enforced here.
-Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, double moves);
+Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, ProvedDistance moves);
 
 }  // namespace parley::privacy

@@ -22,17 +22,19 @@ Result<void> all_positive(std::initializer_list<std::pair<const char*, double>> 
 
 }  // namespace
 
-Result<double> argmin_sensitivity(const StronglyConvexArgmin& problem) {
+Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem) {
   PARLEY_CHECK(all_positive({{"lipschitz", problem.lipschitz}, {"strong_convexity", problem.strong_convexity}, {"records", problem.records}}));
-  return 2 * problem.lipschitz / (problem.strong_convexity * problem.records) * kRoundUp;
+  return ProvedDistance(2 * problem.lipschitz / (problem.strong_convexity * problem.records) * kRoundUp);
 }
 
-Result<double> admm_sharing_sensitivity(const AdmmSharing& p) {
+Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& p) {
   PARLEY_CHECK(all_positive({{"value_bound", p.value_bound}, {"row_bound", p.row_bound}, {"dual_bound", p.dual_bound},
                              {"weight_bound", p.weight_bound}, {"rho", p.rho}, {"lambda", p.lambda}}));
+  if (!(p.value_error >= 0) || !std::isfinite(p.value_error))
+    return fail(bad_input({.field = "value_error"}, "must be a finite number of at least 0", fmt::format("{}", p.value_error)));
   const double push = p.dual_bound + p.rho * p.row_bound * p.weight_bound;
-  return std::sqrt(4 * p.value_bound * p.value_bound +
-                   4 * p.row_bound * p.row_bound * push * push / (p.lambda * p.rho)) * kRoundUp;
+  const double exact = std::sqrt(4 * p.value_bound * p.value_bound + 4 * p.row_bound * p.row_bound * push * push / (p.lambda * p.rho));
+  return ProvedDistance(exact * kRoundUp + 2 * p.value_error);
 }
 
 }  // namespace parley::privacy

@@ -6,6 +6,22 @@
 
 namespace parley::privacy {
 
+struct StronglyConvexArgmin;
+struct AdmmSharing;
+
+// How far in l2 replacing one record moves a value, by a theorem of this file. Nothing else makes one, so a sensitivity
+// cannot be a number that somebody thought of.
+class ProvedDistance {
+ public:
+  [[nodiscard]] double value() const { return value_; }
+
+ private:
+  friend Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
+  friend Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
+  explicit ProvedDistance(double value) : value_(value) {}
+  double value_;
+};
+
 // argmin of (1/n) sum_i l(w; z_i) + R(w), where every l(.; z) is L-Lipschitz and convex and the objective is
 // lambda-strongly convex: replacing one record moves the minimiser by at most 2L/(lambda n) in l2 (Chaudhuri,
 // Monteleoni, Sarwate 2011).
@@ -14,11 +30,12 @@ struct StronglyConvexArgmin {
   double strong_convexity = 0;  // lambda
   double records = 0;          // n, public
 };
-Result<double> argmin_sensitivity(const StronglyConvexArgmin& problem);
+Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
 
 // Party m of ADMM sharing minimises  lambda/2 ||x||^2 + <y, Dx> + rho/2 ||Dx + c||^2  and shares the N values
 // clip(Dx, V). With ||row of D|| <= B, |y_i + rho c_i| <= U, ||x|| <= X, replacing one record (its row of D) moves
-// the shared vector in l2 by at most  sqrt(4 V^2 + 4 B^2 (U + rho B X)^2 / (lambda rho)).
+// the shared vector in l2 by at most  sqrt(4 V^2 + 4 B^2 (U + rho B X)^2 / (lambda rho)),
+// and by twice the error with which the vector was computed.
 struct AdmmSharing {
   double value_bound = 0;    // V
   double row_bound = 0;      // B
@@ -26,7 +43,8 @@ struct AdmmSharing {
   double weight_bound = 0;   // X
   double rho = 0;
   double lambda = 0;
+  double value_error = 0;    // of the shared vector in l2, for either neighbour: "Floating point" in theorems.md
 };
-Result<double> admm_sharing_sensitivity(const AdmmSharing& party);
+Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
 
 }  // namespace parley::privacy
