@@ -8,6 +8,7 @@
 #include "parley/privacy/gate.h"
 #include "parley/privacy/score_board.h"
 #include "parley/privacy/sensitivity/batch_sum.h"
+#include "parley/privacy/sensitivity/clipped_sum.h"
 #include "parley/privacy/sensitivity/exact_sums.h"
 
 using namespace parley;
@@ -201,13 +202,74 @@ TEST_F(GatePlanTest, ASampledSumCostsASampledGaussian) {
   ASSERT_TRUE(gate.reserve({.step = {{event, 1}}, .steps = 2}, kTarget.delta));
   const PoissonSampling sampling = *PoissonSampling::make(0.25);
   for (int t = 0; t < 2; ++t) {
-    const Batch batch = *gate.sample(sampling, kRows);
-    const auto released = gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.5)), Deviation{sigma});
+    Batch batch = *gate.sample(sampling, kRows);
+    const std::vector<double> derivatives(batch.records().size(), 0.5);
+    const auto released = gate.gaussian(sum.sum(std::move(batch), derivatives), Deviation{sigma});
     ASSERT_TRUE(released) << released.error().message;
     EXPECT_EQ(released->value().size(), static_cast<std::size_t>(kCols));
   }
-  const Batch batch = *gate.sample(sampling, kRows);
-  EXPECT_FALSE(gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.5)), Deviation{sigma}));
+  Batch batch = *gate.sample(sampling, kRows);
+  const std::vector<double> derivatives(batch.records().size(), 0.5);
+  EXPECT_FALSE(gate.gaussian(sum.sum(std::move(batch), derivatives), Deviation{sigma}));
+}
+
+// Another sampled Gaussian is another sample: the same records cannot be summed, nor a sum released, a second time.
+TEST_F(GatePlanTest, ASampleAndItsSumAreUsedUp) {
+  allow(1e3, 1e-3);
+  SeededGenerator bits(1);
+  Gate gate = this->gate(bits);
+  BatchSum sum = *BatchSum::make(*features_, {.norm_bound = 1});
+  const double sigma = 4.0;
+  ASSERT_TRUE(gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), 0.9}, 1}}, .steps = 3}, kTarget.delta));
+  Batch batch = *gate.sample(*PoissonSampling::make(0.9), kRows);
+  ASSERT_FALSE(batch.records().empty());
+  const std::vector<double> derivatives(batch.records().size(), 0.5);
+  auto once = sum.sum(std::move(batch), derivatives);
+  EXPECT_TRUE(batch.records().empty());  // NOLINT(bugprone-use-after-move): that is the point
+  ASSERT_TRUE(gate.gaussian(std::move(once), Deviation{sigma}));
+  EXPECT_TRUE(gate.gaussian(std::move(once), Deviation{sigma})->value().empty());  // NOLINT(bugprone-use-after-move)
+}
+
+TEST_F(GatePlanTest, AGateWithoutRandomnessRefusesToSample) {
+  Gate open = Gate::without_privacy(Unprotected{});
+  Gate rehearsal = Gate::rehearsal(kPatients);
+  for (Gate* gate : {&open, &rehearsal}) EXPECT_FALSE(gate->sample(*PoissonSampling::make(0.5), kRows));
+}
+
+// Runs that are paid for together: as many as were drawn, each with its plan once, and nothing before the charge.
+TEST_F(GatePlanTest, TheBestOfManyRunsIsChargedOnceAndHandsOutTheRunsThatWereDrawn) {
+  allow(3.0);
+  SeededGenerator bits(5);
+  Gate gate = this->gate(bits);
+  const RandomRepetitions repetitions = *RandomRepetitions::make(3);
+  const ClipRule rule{.bound = 1.0, .grain = {-10}};
+  const auto value = *clipped_sum_l2(Private(std::vector<double>{1, 1, 1}), rule);
+  const auto event = [&](double sigma) { return *Gate::gaussian_event(value.sensitivity(), rule.grain, Deviation{sigma}); };
+  const std::vector<Plan> plans = {{kPatients.neighbours, {event(40)}}, {kPatients.neighbours, {event(60)}}};
+  const Plan score{kPatients.neighbours, {event(50)}};
+  auto runs = gate.reserve_best_of(repetitions, plans, score, kTarget.delta);
+  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_EQ(ledger_->entries()->size(), 2U);  // the budget and one plan
+  std::vector<Plan> all = plans;
+  all.push_back(score);
+  EXPECT_GE(ledger_->spent(kPatients)->epsilon, *repetitions.epsilon_at(all, kTarget.delta));
+  EXPECT_FALSE(runs->next(2));
+  while (runs->left() > 0) {
+    auto run = runs->next(1);
+    ASSERT_TRUE(run);
+    EXPECT_FALSE(run->training.reserve({.step = {event(40)}}, kTarget.delta)) << "another plan than the one asked for";
+    ASSERT_TRUE(run->training.reserve({.step = {event(60)}}, kTarget.delta));
+    EXPECT_TRUE(run->training.gaussian(value, Deviation{60}));
+    EXPECT_FALSE(run->training.gaussian(value, Deviation{60})) << "twice";
+    ASSERT_TRUE(run->scoring.reserve({.step = {event(50)}}, kTarget.delta));
+    const auto released = run->scoring.gaussian(value, Deviation{50});
+    ASSERT_TRUE(released);
+    EXPECT_FALSE(released->claimed()) << "the noise came from a seed";
+  }
+  EXPECT_FALSE(runs->next(0));
+  allow(0.001);
+  Gate poor = this->gate(bits, "poor");
+  EXPECT_FALSE(poor.reserve_best_of(repetitions, plans, score, kTarget.delta));
 }
 
 TEST_F(GatePlanTest, ASampledSumIsRightByRowsAndByPasses) {
@@ -220,14 +282,15 @@ TEST_F(GatePlanTest, ASampledSumIsRightByRowsAndByPasses) {
     BatchSum sum = *BatchSum::make(*features_, {.constant = true});
     const double sigma = 4 * sum.contribution();
     EXPECT_TRUE(gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), rate}, 1}}, .steps = 1}, kTarget.delta));
-    const Batch batch = *gate.sample(*PoissonSampling::make(rate), kRows);
+    Batch batch = *gate.sample(*PoissonSampling::make(rate), kRows);
     std::vector<double> left(kCols + 1, 0.0);
     for (const std::size_t record : batch.records()) {
       for (Index j = 0; j < kCols; ++j)
         left[static_cast<std::size_t>(j)] -= 0.25 * features_->matrix().at(static_cast<Index>(record), j);
       left[kCols] -= 0.25;
     }
-    const auto told = gate.gaussian(sum.sum(batch, std::vector<double>(batch.records().size(), 0.25)), Deviation{sigma});
+    const std::vector<double> derivatives(batch.records().size(), 0.25);
+    const auto told = gate.gaussian(sum.sum(std::move(batch), derivatives), Deviation{sigma});
     EXPECT_TRUE(told) << told.error().message;
     for (std::size_t c = 0; told && c < left.size(); ++c) left[c] += told->value()[c];
     return left;

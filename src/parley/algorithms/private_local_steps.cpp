@@ -47,8 +47,9 @@ Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm:
 }
 
 Result<privacy::Released<std::vector<double>>> PrivateLocalSteps::sum(std::span<const double> parameters, privacy::Gate& gate) {
-  PARLEY_TRY(const privacy::Batch batch, gate.sample(sampling_, problem_.labels.size()));
-  return gate.gaussian(sum_.sum(batch, derivatives_.at(parameters, batch.records())), noise_);
+  PARLEY_TRY(privacy::Batch batch, gate.sample(sampling_, problem_.labels.size()));
+  const auto derivatives = derivatives_.at(parameters, batch.records());
+  return gate.gaussian(sum_.sum(std::move(batch), derivatives), noise_);
 }
 
 }  // namespace parley::algorithms

@@ -55,9 +55,9 @@ class PrivateSite final : public SgdSite {
 
   Result<std::span<const double>> sum(std::span<const double> weights) override {
     privacy::Gate& gate = *problem_.privacy->gate;
-    PARLEY_TRY(const privacy::Batch batch, gate.sample(sampling_, problem_.labels.size()));
-    PARLEY_TRY(const auto released,
-               gate.gaussian(sum_.sum(batch, derivatives_.at(weights, batch.records())), noise_));
+    PARLEY_TRY(privacy::Batch batch, gate.sample(sampling_, problem_.labels.size()));
+    const auto derivatives = derivatives_.at(weights, batch.records());
+    PARLEY_TRY(const auto released, gate.gaussian(sum_.sum(std::move(batch), derivatives), noise_));
     released_ = released.value();
     return std::span<const double>(released_);
   }
@@ -137,9 +137,10 @@ Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives&
                    problem.privacy->target.delta));
   LinearOutcome outcome{.allowed = static_cast<int>(steps)};
   for (bool wanted = true; wanted && outcome.steps < outcome.allowed;) {
-    PARLEY_TRY(const privacy::Batch batch, gate.sample(sampling, records));
+    PARLEY_TRY(privacy::Batch batch, gate.sample(sampling, records));
     PARLEY_TRY(const std::span<const double> weights, total.weights_at(batch));
-    PARLEY_CHECK(total.add(batch, derivatives.at_rows(weights, batch.records())));
+    const auto at_batch = derivatives.at_rows(weights, batch.records());
+    PARLEY_CHECK(total.add(std::move(batch), at_batch));
     if (!watch.wants(++outcome.steps)) continue;
     PARLEY_TRY(const std::span<const double> all, total.weights());
     wanted = watch.see(outcome.steps, all);

@@ -132,47 +132,37 @@ Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site,
   const Target target = site.terms().target;
   const double largest = largest_loss(trials.front().objective, site.facts().label_bound);
   PARLEY_TRY(const privacy::RandomRepetitions repetitions, privacy::RandomRepetitions::make(job.tune->trials));
-  const auto cost_of = [&](const Priced& priced) -> Result<double> {
-    std::vector<Plan> plans = priced.plans;
-    plans.push_back(priced.scoring.plan);
-    return repetitions.epsilon_at(plans, target.delta);
-  };
   // The largest epsilon of a run, to 1 %: between none and the whole target.
   double low = 0, high = target.epsilon.value();
   std::optional<Priced> fitting;
-  double cost = 0;
   for (int i = 0; i < 40 && (!fitting || high > 1.01 * low); ++i) {
     const double middle = fitting ? 0.5 * (low + high) : 0.4 * high;
     PARLEY_TRY(const Epsilon epsilon, Epsilon::make(middle));
     PARLEY_TRY(Priced priced, price(trials, site, data, {epsilon, target.delta, target.neighbours}, largest));
-    PARLEY_TRY(const double total, cost_of(priced));
-    if (total <= target.epsilon.value() * kWithin) {
+    PARLEY_TRY(const privacy::ApproxDp total, Gate::best_of_event(repetitions, priced.plans, priced.scoring.plan, target.delta));
+    if (total.epsilon <= target.epsilon.value() * kWithin) {
       fitting = std::move(priced);
-      cost = total;
       low = middle;
     } else {
       high = middle;
     }
   }
   if (!fitting) return fail(failed("tuning: no noise within the range of double precision meets this target"));
-  PARLEY_TRY(const std::int64_t paid, site.gate().reserve({.step = {{privacy::ApproxDp{cost, target.delta.value() * kWithin}, 1}}}, target.delta));
-  (void)paid;
+  PARLEY_TRY(privacy::PaidRuns runs, site.gate().reserve_best_of(repetitions, fitting->plans, fitting->scoring.plan, target.delta));
 
   std::optional<Tuned> best;
   double best_score = 0;
-  const std::int64_t runs = repetitions.draw(site.bits());
-  for (std::int64_t run = 0; run < runs; ++run) {
+  while (runs.left() > 0) {
     const std::size_t at = site.bits().below(trials.size());
-    Gate gate = Gate::granted(fitting->plans[at], site.purse(), site.bits());
+    PARLEY_TRY(privacy::PaidRuns::Run run, runs.next(at));
     algorithms::PrivateTerms terms = site.terms();
     terms.target = {*Epsilon::make(low), target.delta, target.neighbours};
-    terms.gate = &gate;
+    terms.gate = &run.training;
     PARLEY_TRY(algorithms::Fit fit, trials[at].trainer({site.features(), data.labels, trials[at].objective, &terms}, observer));
-    Gate scoring_gate = Gate::granted(fitting->scoring.plan, site.purse(), site.bits());
-    PARLEY_CHECK(scoring_gate.reserve({.step = fitting->scoring.plan.events}, target.delta));
+    PARLEY_CHECK(run.scoring.reserve({.step = fitting->scoring.plan.events}, target.delta));
     PARLEY_TRY(const auto sum, privacy::clipped_sum_l2(privacy::Private(losses(trials[at].objective, data.validation, data.validation_labels, fit)),
                                                        fitting->scoring.rule));
-    PARLEY_TRY(const auto released, scoring_gate.gaussian(sum, fitting->scoring.noise));
+    PARLEY_TRY(const auto released, run.scoring.gaussian(sum, fitting->scoring.noise));
     const double score = -released.value().front();
     if (!best || score > best_score) {
       best_score = score;

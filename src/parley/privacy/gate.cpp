@@ -133,12 +133,36 @@ Result<std::optional<PaidPlan>> Gate::paid_before(const PlanRequest& request) {
   return paid;
 }
 
+Result<ApproxDp> Gate::best_of_event(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta) {
+  constexpr double kWithin = 1 - 1e-9;  // so that roundings of the accountant that prices the event stay inside delta
+  PARLEY_TRY(const Delta inner, Delta::make(delta.value() * kWithin));
+  std::vector<Plan> all = plans;
+  all.push_back(score);
+  PARLEY_TRY(const double cost, repetitions.epsilon_at(all, inner));
+  return ApproxDp{cost, inner.value()};
+}
+
+Result<PaidRuns> Gate::reserve_best_of(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta) {
+  if (replays_ || granted_) return fail(failed("runs are paid for together at a gate that charges a ledger"));
+  PARLEY_TRY(const ApproxDp event, best_of_event(repetitions, plans, score, delta));
+  PARLEY_CHECK(reserve({.step = {{event, 1}}}, delta));
+  plan_.reset();  // what was paid for is drawn at the gates of the runs
+  return drawn([&]() -> Result<PaidRuns> { return PaidRuns(plans, score, purse_, *bits_, repetitions.draw(*bits_)); });
+}
+
+Result<PaidRuns::Run> PaidRuns::next(std::size_t plan) {
+  if (plan >= plans_.size() || left_ < 1) return fail(failed("this run was not paid for; nothing was released"));
+  --left_;
+  return Run{Gate::granted(plans_[plan], purse_, *bits_), Gate::granted(score_, purse_, *bits_)};
+}
+
 Result<void> Gate::cover(const PlanRequest& request) {
   PARLEY_TRY(const Spent spent, ledger_->spent(purse_));
   if (spent.budget) return {};
   PARLEY_TRY(const double cost, epsilon_at(request.plan(purse_.neighbours, request.steps), request.delta));
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(cost));
-  return ledger_->set_budget(purse_, {epsilon, request.delta, Composition::kPlans});
+  PARLEY_CHECK(ledger_->set_budget_if_none(purse_, {epsilon, request.delta, Composition::kPlans}));
+  return {};
 }
 
 Result<void> Gate::charge(const Mechanism& mechanism, std::string_view key) {
@@ -272,7 +296,8 @@ Result<Released<std::vector<double>>> Gate::gaussian(const Sensitive<GridVector,
   return released_vector(value.value_.counts.size(), [&] { return noisy(value.value_, *source, *bits_); });
 }
 
-Result<Released<std::vector<double>>> Gate::gaussian(const Sensitive<SampledVector, L2>& value, Deviation noise) {
+Result<Released<std::vector<double>>> Gate::gaussian(Sensitive<SampledVector, L2>&& given, Deviation noise) {
+  const Sensitive<SampledVector, L2> value = std::move(given);
   PARLEY_CHECK(check(value));
   const GridVector& sum = value.value_.sum;
   PARLEY_TRY(const RoundedGaussianNoise* source, gaussian_source(noise.sigma, sum.grain));
@@ -306,6 +331,7 @@ Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<std::span<const do
 Result<Batch> Gate::sample(const PoissonSampling& sampling, std::size_t records) {
   std::vector<std::size_t> joined;
   if (replays_) return Batch({}, sampling.rate());
+  if (bits_ == nullptr) return fail(failed(charges() ? "a rehearsal draws nothing" : "a run without privacy draws no secret sample"));
   if (sampling_ == nullptr) {
     PARLEY_TRY(sampling_, bits_->fork("sampling"));
   }

@@ -13,8 +13,8 @@
 // A crash between 2 and 3 wastes budget and never leaks. A site that is started again goes on with the plan that its ledger
 // holds and with the draws that it kept (ledger/resuming.md).
 //
-// Running without privacy is a mechanism too: it is asked for by name, costs infinity, is written down, and every
-// value it releases says that nothing is claimed.
+// Running without privacy is asked for by name, and every value it releases says that nothing is claimed. It has no
+// purse and is in no ledger: a ledger tells what was spent of budgets, not who else has seen the data.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +28,7 @@
 
 #include "parley/core/result.h"
 #include "parley/privacy/accounting/filter.h"
+#include "parley/privacy/accounting/repeat_and_select.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/mechanisms/discrete_laplace.h"
 #include "parley/privacy/mechanisms/exponential.h"
@@ -65,6 +66,8 @@ struct Progress {
 // Everything a gate released, in order, as numbers (an index is one number).
 using Transcript = std::vector<double>;
 
+class PaidRuns;
+
 class Gate {
  public:
   // Releases from this gate are paid from `purse` for the run `run`. Ledger and generator must outlive it.
@@ -77,8 +80,6 @@ class Gate {
   static Gate replay(Transcript transcript, Purse purse);
   // A gate that notes what would be reserved and refuses it: for planning.
   static Gate rehearsal(Purse purse);
-  // A gate for exactly this plan, which was paid for as a part of something larger (repeat_and_select.h).
-  static Gate granted(Plan plan, Purse purse, Bits& bits);
   // The gate of a run that asked for no privacy: it lets values out in the clear, and refuses to add noise.
   static Gate without_privacy(Unprotected) { return {nullptr, {}, {}, nullptr}; }
   [[nodiscard]] bool charges() const { return ledger_ != nullptr || replays_ || rehearses_ || granted_; }
@@ -99,14 +100,20 @@ class Gate {
   Result<void> begin_round(std::int64_t round);
   [[nodiscard]] Progress progress() const;
 
+  // Charges the best of a random number of runs (repeat_and_select.h) at `delta`, then draws the number. A run does one of
+  // `plans` on some of the records, and `score` on others.
+  Result<PaidRuns> reserve_best_of(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta);
+  // What that charges.
+  static Result<ApproxDp> best_of_event(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta);
+
   // A purse without a budget then gets the cost of the first plan as its budget, whatever that is: for reproductions.
   void cover_cost() { covers_cost_ = true; }
 
   // Against the reservation. value + N(0, sigma^2 I), rounded to the grain (rounded_gaussian.md).
   Result<Released<double>> gaussian(const Sensitive<GridValue, L2>& value, Deviation noise);
   Result<Released<std::vector<double>>> gaussian(const Sensitive<GridVector, L2>& value, Deviation noise);
-  // The sum over a Poisson sample (batch_sum.h); costs a sampled Gaussian.
-  Result<Released<std::vector<double>>> gaussian(const Sensitive<SampledVector, L2>& value, Deviation noise);
+  // The sum over a Poisson sample (batch_sum.h); costs a sampled Gaussian, and uses the sum up.
+  Result<Released<std::vector<double>>> gaussian(Sensitive<SampledVector, L2>&& value, Deviation noise);
   // value + discrete Laplace.
   Result<Released<double>> laplace(const Sensitive<GridValue, L1>& value, LaplaceScale noise);
   Result<Released<std::vector<double>>> laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise);
@@ -176,6 +183,9 @@ class Gate {
   friend class NoisyTotal;
   friend class SignedBoard;
   friend class ShrinkingBoard;
+  friend class PaidRuns;
+  // A gate for exactly this plan, which was paid for as a part of something larger.
+  static Gate granted(Plan plan, Purse purse, Bits& bits);
   static std::vector<double> values_of(const GridVector& grid);
   Gate(Ledger* ledger, Purse purse, std::string run, Bits* bits)
       : ledger_(ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(bits) {}
@@ -226,6 +236,34 @@ class Gate {
   std::vector<std::unique_ptr<RoundedGaussianNoise>> gaussians_;
   std::vector<std::unique_ptr<DiscreteLaplaceNoise>> laplaces_;
   std::vector<std::unique_ptr<Selection>> selections_;
+};
+
+// The runs that reserve_best_of() paid for and drew: the only way to a gate that charges no ledger itself.
+class PaidRuns {
+ public:
+  PaidRuns(const PaidRuns&) = delete;
+  PaidRuns& operator=(const PaidRuns&) = delete;
+  PaidRuns(PaidRuns&&) noexcept = default;
+  PaidRuns& operator=(PaidRuns&&) noexcept = default;
+
+  struct Run {
+    Gate training;  // for plans[plan]
+    Gate scoring;   // for the score
+  };
+  // Each gate lets out its plan once; refused when all runs were handed out.
+  Result<Run> next(std::size_t plan);
+  // How many are left may not be seen by others, not even by the time that they take.
+  [[nodiscard]] std::int64_t left() const { return left_; }
+
+ private:
+  friend class Gate;
+  PaidRuns(std::vector<Plan> plans, Plan score, Purse purse, Bits& bits, std::int64_t runs)
+      : plans_(std::move(plans)), score_(std::move(score)), purse_(std::move(purse)), bits_(&bits), left_(runs) {}
+  std::vector<Plan> plans_;
+  Plan score_;
+  Purse purse_;
+  Bits* bits_;
+  std::int64_t left_;
 };
 
 }  // namespace parley::privacy

@@ -53,6 +53,7 @@ Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum& sum, Deviation noise, 
 }
 
 std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
+  if (gate_->replays_) return 0;  // a replay has no noise to draw: what is released is told
   std::int64_t total = 0;
   for (; steps > kTables;) {
     const std::int64_t many = std::min(steps / kTables, kTables);
@@ -126,7 +127,8 @@ Result<std::span<const double>> NoisyTotal::weights() {
   return std::span<const double>(weights_);
 }
 
-Result<void> NoisyTotal::add(const Batch& batch, std::span<const double> derivatives) {
+Result<void> NoisyTotal::add(Batch&& given, std::span<const double> derivatives) {
+  const Batch batch = std::move(given);
   PARLEY_CHECK(gate_->draw_from_plan(event(*sum_, noise_, batch.rate())));
   sum_->add_rows(batch, derivatives);
   const std::size_t width = sum_->width();

@@ -39,8 +39,8 @@ class NoisyTotal {
   // The same, up to date everywhere.
   Result<std::span<const double>> weights();
   // One step, counted against the reservation: the sum of the batch given to weights_at() last, and its
-  // noise.
-  Result<void> add(const Batch& batch, std::span<const double> derivatives);
+  // noise. The batch is empty afterwards.
+  Result<void> add(Batch&& batch, std::span<const double> derivatives);
   // Every entry, up to date, in the unit of the sum.
   Result<Released<std::vector<double>>> release();
 

@@ -116,8 +116,8 @@ Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   Gate gate =
       Gate::granted({relation(stated), {{event, 1}}}, {"records", Unit::kRecord, relation(stated)}, bits);
   EXPECT_TRUE(gate.reserve({.step = {{event, 1}}, .steps = 1}, *Delta::make(1e-6)));
-  const Batch batch = *gate.sample(*PoissonSampling::make(1), records.count());
-  const auto told = gate.gaussian(sum.sum(batch, records.numbers), noise);
+  Batch batch = *gate.sample(*PoissonSampling::make(1), records.count());
+  const auto told = gate.gaussian(sum.sum(std::move(batch), records.numbers), noise);
   EXPECT_TRUE(told) << told.error().message;
   return {told ? told->value() : std::vector<double>{}, sum.contribution()};
 }

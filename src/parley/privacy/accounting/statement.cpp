@@ -34,11 +34,13 @@ std::string in_words(double epsilon, double delta, Neighbours neighbours) {
     return fmt::format(
         "The bound (a factor of more than a million{}) is too weak to protect a person by itself. {}", except,
         change);
+  // Of two equally likely neighbours the better test errs with probability at least (1 - delta)/(1 + e^epsilon).
+  const double right = 1 - (1 - delta) / (1 + factor);
   return fmt::format(
       "Any single person could change the probability of any outcome by at most a factor {}{}. Somebody who "
-      "thought it equally "
-      "likely that the person's data were one thing or another could become at most {} % sure. {}",
-      rounded_up(factor, 3), except, rounded_up(100 * factor / (1 + factor), 3), change);
+      "thinks it equally likely that the person's data are one thing or another would guess right with a chance of at "
+      "most {} %{}. {}",
+      rounded_up(factor, 3), except, rounded_up(100 * right, 3), delta > 0 ? ", that exception included" : "", change);
 }
 
 }  // namespace parley::privacy

@@ -125,14 +125,15 @@ void BatchSum::add_pass(const Batch& batch, std::span<const double> derivatives)
     for (std::size_t j = 0; j < columns; ++j) sums_[k * width_ + j] += packed[k * columns + j];
 }
 
-Sensitive<SampledVector, L2> BatchSum::sum(const Batch& batch, std::span<const double> derivatives) {
+Sensitive<SampledVector, L2> BatchSum::sum(Batch&& given, std::span<const double> derivatives) {
+  const Batch batch = std::move(given);
   assert(derivatives.size() == batch.records().size() * classes_);
   // Sums are exact, so the two ways give the same bits.
   if (batch.records().size() > features_->rows() / 4)
     add_pass(batch, derivatives);
   else
     add_rows(batch, derivatives);
-  SampledVector sampled{{std::vector<std::int64_t>(sums_.size()), grain_}, batch.rate()};
+  SampledVector sampled({std::vector<std::int64_t>(sums_.size()), grain_}, batch.rate());
   for (std::size_t c = 0; c < sums_.size(); ++c) sampled.sum.counts[c] = take_count(c);
   return {std::move(sampled), contribution_, settings_.neighbours, settings_.unit};
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -24,9 +25,14 @@
 
 namespace parley::privacy {
 
-// The records that joined, in order.
+// The records that joined, in order. A batch is summed once: what a second sum would tell about the same records is not
+// covered by another sampled Gaussian, which stands for another sample. So it cannot be copied, and sum() uses it up.
 class Batch {
  public:
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  Batch(Batch&&) noexcept = default;
+  Batch& operator=(Batch&&) noexcept = default;
   [[nodiscard]] std::span<const std::size_t> records() const { return records_; }
   [[nodiscard]] double rate() const { return rate_; }
 
@@ -37,9 +43,15 @@ class Batch {
   double rate_;
 };
 
+// Likewise released once: the gate uses it up.
 struct SampledVector {
+  SampledVector(GridVector batch_sum, double sampling_rate) : sum(std::move(batch_sum)), rate(sampling_rate) {}
+  SampledVector(const SampledVector&) = delete;
+  SampledVector& operator=(const SampledVector&) = delete;
+  SampledVector(SampledVector&&) noexcept = default;
+  SampledVector& operator=(SampledVector&&) noexcept = default;
   GridVector sum;
-  double rate = 1;
+  double rate;
 };
 
 struct BatchSettings {
@@ -58,8 +70,8 @@ class BatchSum {
   // `features` must outlive it.
   static Result<BatchSum> make(const GridFeatures& features, const BatchSettings& settings);
 
-  // `derivatives`: K for each record of the batch, in its order. One pass over those rows.
-  [[nodiscard]] Sensitive<SampledVector, L2> sum(const Batch& batch, std::span<const double> derivatives);
+  // `derivatives`: K for each record of the batch, in its order. One pass over those rows; the batch is empty afterwards.
+  [[nodiscard]] Sensitive<SampledVector, L2> sum(Batch&& batch, std::span<const double> derivatives);
 
   [[nodiscard]] std::size_t coordinates() const { return width_ * classes_; }
   [[nodiscard]] std::size_t width() const { return width_; }  // coordinates per class

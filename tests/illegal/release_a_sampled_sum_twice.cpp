@@ -1,0 +1,11 @@
+// must say: cannot bind rvalue reference|use of deleted function|no matching function
+#include "parley/privacy/gate.h"
+#include "parley/privacy/sensitivity/clipped_sum.h"
+
+using namespace parley;
+using namespace parley::privacy;
+
+void twice(Gate& gate, Sensitive<SampledVector, L2> sum) {
+  (void)gate.gaussian(sum, Deviation{1.0});
+  (void)gate.gaussian(sum, Deviation{1.0});
+}
