@@ -7,6 +7,7 @@
 
 #include "apps/parley/verbs.h"
 #include "parley/core/text.h"
+#include "parley/privacy/accounting/statement.h"
 #include "parley/privacy/ledger/ledger.h"
 
 namespace parley::app {
@@ -44,6 +45,9 @@ Json to_json(const Spent& spent) {
             {"unit", privacy::name(spent.purse.unit)},
             {"neighbours", privacy::name(spent.purse.neighbours)},
             {"charges", spent.charges},
+            {"releases", spent.releases},
+            {"void_charges", spent.void_charges},
+            {"claimed", spent.void_charges == 0},
             {"budget_used", spent.used},
             {"epsilon_spent", std::isfinite(spent.epsilon) ? Json(spent.epsilon) : Json("infinity")},
             {"delta_spent", spent.delta}};
@@ -67,13 +71,29 @@ std::string_view somebody(privacy::Unit unit) {
   return "?";
 }
 
+// Every number that is a bound is rounded up.
 std::string sentence(const Spent& spent) {
   if (!spent.budget) return "no budget was set: nothing can be released";
-  return fmt::format("Everything released so far: {} could change the probability of any outcome by at most a factor {:.3g}\n"
-                     "    (e^{:.4g}), except with probability {:.3g}. The budget allows a factor {:.3g} (epsilon {:.4g}); {:.1f} % of it is used.",
-                     somebody(spent.purse.unit), std::exp(spent.epsilon), spent.epsilon, spent.delta,
-                     std::exp(spent.budget->epsilon.value()), spent.budget->epsilon.value(),
-                     100 * spent.used);
+  using privacy::rounded_up;
+  const privacy::Budget& budget = *spent.budget;
+  std::string text;
+  if (spent.void_charges > 0)
+    text = fmt::format("No privacy is claimed: {} of {} charge{} drew noise from a seed, which can be repeated (a\n"
+                       "    simulation). With noise from the operating system this would hold:\n    ",
+                       with_commas(spent.void_charges), with_commas(spent.charges), spent.charges == 1 ? "" : "s");
+  text += fmt::format("All that was released of this data set so far, over all runs in this ledger and counted for this\n"
+                      "    unit and relation: {} could change the probability of any outcome by\n"
+                      "    at most a factor {} (e^{}), except with probability {}.\n",
+                      somebody(spent.purse.unit), rounded_up(std::exp(spent.epsilon), 3), rounded_up(spent.epsilon, 4),
+                      rounded_up(spent.delta, 3));
+  text += fmt::format("    The budget allows a factor {} (epsilon {}, delta {}); {} % of it is used.",
+                      rounded_up(std::exp(budget.epsilon.value()), 3), budget.epsilon.value(), budget.delta.value(),
+                      rounded_up(100 * spent.used, 3));
+  return text;
+}
+
+std::string counted(std::int64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", with_commas(number), what, number == 1 ? "" : "s");
 }
 
 Result<int> show(const LedgerOptions& options) {
@@ -95,8 +115,9 @@ Result<int> show(const LedgerOptions& options) {
   }
   if (purses.empty()) fmt::print("The ledger is empty: no budget was set and nothing was released.\n");
   for (const Spent& spent : purses)
-    fmt::print("{} ({} unit, {} neighbours)\n  {} release{}\n    {}\n", printable(spent.purse.data_set), privacy::name(spent.purse.unit),
-               privacy::name(spent.purse.neighbours), with_commas(spent.charges), spent.charges == 1 ? "" : "s", sentence(spent));
+    fmt::print("{} ({} unit, {} neighbours)\n  {}, for {}\n    {}\n", printable(spent.purse.data_set),
+               privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours), counted(spent.charges, "charge"),
+               counted(spent.releases, "release"), sentence(spent));
   if (!options.entries) return 0;
   fmt::print("\n  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", "entry", "time (UTC)", "kind", "run", "release", "what");
   for (const privacy::Entry& entry : entries)

@@ -1,4 +1,6 @@
 import json
+import math
+import re
 import unittest
 
 from parley_cli import CliTest
@@ -39,6 +41,14 @@ class Account(CliTest):
         self.assertIn("at most a factor 2.72", text)
         self.assertIn("except with probability 1e-06", text)
         self.assertIn("replace-one", text)
+
+    def test_the_chance_to_guess_right_includes_delta(self):
+        self.write("e.json", events({"mechanism": "pure", "epsilon": 1}, neighbours="replace-one"))
+        result = self.json_of("account", "e.json", "--delta", "0.1")
+        chance = float(re.search(r"a chance of at most ([0-9.]+) %", result["statement"])[1])
+        factor = math.exp(result["epsilon"])
+        self.assertGreaterEqual(chance, 100 * (factor + 0.1) / (1 + factor) - 1e-9)
+        self.assertGreater(chance, 100 * factor / (1 + factor) + 1)
 
     def test_a_release_in_the_clear_has_no_number(self):
         self.write("e.json", events({"mechanism": "unprotected"}))

@@ -1,8 +1,11 @@
 import json
+import math
 import random
+import re
+import subprocess
 import unittest
 
-from parley_cli import CliTest
+from parley_cli import BINARY, CliTest
 
 SCHEMA = """
 [[column]]
@@ -130,6 +133,57 @@ class Private(CliTest):
         self.assertEqual((self.folder / "one" / "model.json").read_bytes(), (self.folder / "two" / "model.json").read_bytes())
         entries = self.json_of("ledger", "show", "one/ledger", "--entries")["entries"]
         self.assertEqual([entry["kind"] for entry in entries], ["budget", "void-plan"])
+
+    def test_a_ledger_that_lost_its_file_is_not_made_anew(self):
+        self.succeeds("train", "job.toml", "--set", "privacy.ledger=site", "--out", "run", "--quiet")
+        again = ("train", "job.toml", "--set", "privacy.ledger=site", "--out", "other", "--quiet")
+        self.write("site/ledger.sqlite", "")
+        self.refuses(*again, code=1, says="is empty")
+        self.refuses("ledger", "verify", "site", code=1, says="is empty")
+        (self.folder / "site" / "ledger.sqlite").unlink()
+        self.refuses(*again, code=1, says="is gone, though a ledger was made here")
+        self.refuses("plan", "job.toml", "--set", "privacy.ledger=site", code=1, says="is gone")
+        self.refuses("ledger", "show", "site", code=1, says="is gone")
+        self.assertFalse((self.folder / "site" / "ledger.sqlite").exists())
+
+    def test_runs_at_once_set_one_budget(self):
+        def start(out):
+            command = [BINARY, "train", "job.toml", "--set", "privacy.ledger=site", "--set", "algorithm.seed=3"]
+            return subprocess.Popen([*command, "--out", out, "--quiet"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL)
+
+        codes = sorted(run.wait(timeout=120) for run in [start(f"run{k}") for k in range(4)])
+        self.assertEqual(codes, [0, 3, 3, 3])
+        kinds = [entry["kind"] for entry in self.json_of("ledger", "show", "site", "--entries")["entries"]]
+        self.assertEqual(kinds, ["budget", "void-plan"])
+
+    def test_the_ledger_says_for_what_it_speaks(self):
+        self.succeeds("train", "job.toml", "--set", "privacy.ledger=site", "--out", "run", "--quiet")
+        purse = self.json_of("ledger", "show", "site")["purses"][0]
+        self.assertEqual((purse["charges"], purse["void_charges"], purse["claimed"]), (1, 0, True))
+        text = self.succeeds("ledger", "show", "site").stdout
+        self.assertIn(f"1 charge, for {purse['releases']} releases", text)
+        self.assertGreaterEqual(purse["releases"], 20)
+        self.assertIn("All that was released of this data set", text)
+        self.assertNotIn("No privacy is claimed", text)
+        factor = float(re.search(r"at most a factor ([0-9.]+)", text)[1])
+        self.assertGreaterEqual(factor, math.exp(purse["epsilon_spent"]))
+
+    def test_the_ledger_of_a_simulation_claims_nothing(self):
+        settings = ("--set", "privacy.ledger=site", "--set", "algorithm.seed=3")
+        self.succeeds("train", "job.toml", *settings, "--out", "run", "--quiet")
+        text = self.succeeds("ledger", "show", "site").stdout
+        self.assertIn("No privacy is claimed: 1 of 1 charge drew noise from a seed", text)
+        purse = self.json_of("ledger", "show", "site")["purses"][0]
+        self.assertEqual((purse["void_charges"], purse["claimed"]), (1, False))
+
+    def test_budgets_that_mean_nothing_are_refused(self):
+        budget = ("ledger", "budget", "site", "--epsilon")
+        self.refuses(*budget, "1", "--delta", "1e-6", "--data-set", "", says="needs a name")
+        self.refuses(*budget, "1e308", "--delta", "1e-320", "--data-set", "a", "--composition", "steps",
+                     says="must lie between 1e-9 and 1e9")
+        for extreme in (("1e9", "0.999999"), ("1e-9", "1e-300"), ("1e9", "1e-300")):
+            self.succeeds(*budget, extreme[0], "--delta", extreme[1], "--data-set", "a", "--composition", "steps")
 
     def test_what_is_not_public_is_refused(self):
         def refused(assignment, says):
