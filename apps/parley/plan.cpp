@@ -13,14 +13,13 @@ namespace {
 struct PlanOptions {
   std::string job;
   std::vector<std::string> overrides;
-  std::string out;
   bool json = false;
 };
 
 Result<int> plan(const PlanOptions& options) {
   PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
-  const std::string out = options.out.empty() ? "out/" + job.name : options.out;
-  if (job.privacy && job.privacy->ledger.empty()) job.privacy->ledger = (std::filesystem::path(out) / "ledger").string();
+  if (job.privacy && job.privacy->ledger.empty())
+    job.privacy->ledger = (std::filesystem::path(options.job).parent_path() / "ledger").string();
   PARLEY_TRY(const catalog::JobPlan planned, catalog::plan_job(job));
   fmt::print("{}\n", options.json ? catalog::plan_json(job, planned) : catalog::plan_table(job, planned));
   return 0;
@@ -33,7 +32,6 @@ void add_plan(CLI::App& app, Exit& exit) {
   CLI::App* verb = app.add_subcommand("plan", "What a job would release and cost; nothing is charged or released");
   verb->add_option("job", options->job, "The job (TOML)")->required();
   verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")->allow_extra_args(false);
-  verb->add_option("--out", options->out, "The output folder that train would be given: its ledger is looked at");
   verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   verb->footer("Example:\n  parley plan examples/readmission/job.toml");
   verb->callback([options, &exit] { exit.finish(plan(*options)); });

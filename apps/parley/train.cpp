@@ -44,7 +44,9 @@ Result<int> train(const TrainOptions& options) {
   if (options.threads > 0) set_thread_count(options.threads);
   PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
   const std::string out = options.out.empty() ? "out/" + job.name : options.out;
-  if (job.privacy && job.privacy->ledger.empty()) job.privacy->ledger = (std::filesystem::path(out) / "ledger").string();
+  // Beside the job, wherever the output goes: another output folder is no new budget.
+  if (job.privacy && job.privacy->ledger.empty())
+    job.privacy->ledger = (std::filesystem::path(options.job).parent_path() / "ledger").string();
   PARLEY_CHECK(check_folder(out));
   PARLEY_TRY(const std::optional<catalog::Outcome> finished, options.transport == "mpi" ? train_mpi(job) : train_here(job, options));
   if (!finished) return 0;  // another rank has the result

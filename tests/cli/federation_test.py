@@ -95,7 +95,7 @@ class PrivateTest(CliTest):
         self.assertGreater(privacy["epsilon"], 1.8)
         self.assertEqual(privacy["releases"], 3 * 6 * 10)
         self.assertIn("3 parties, each with records of its own", privacy["statement"])
-        self.succeeds("ledger", "verify", "out/ledger")
+        self.succeeds("ledger", "verify", "hospitals/ledger")
 
     def test_parties_with_parts_of_a_record_cost_it_the_sum(self):
         job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
@@ -109,7 +109,7 @@ class PrivateTest(CliTest):
     def test_a_budget_that_ends_keeps_the_model(self):
         job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 6"))
         self.succeeds("train", job, "--out", "out")
-        done = self.run_parley("train", job, "--out", "again", "--set", f"privacy.ledger={self.folder}/out/ledger")
+        done = self.run_parley("train", job, "--out", "again")
         self.assertEqual(done.returncode, 3, done.stderr)
 
 

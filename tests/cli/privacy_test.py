@@ -66,7 +66,7 @@ class Private(CliTest):
         self.assertGreater(result["metrics"]["train"]["auc"], 0.7)
         model = json.loads((self.folder / "run" / "model.json").read_text())
         self.assertEqual(model["provenance"]["privacy"], privacy["statement"])
-        self.succeeds("ledger", "verify", "run/ledger")
+        self.succeeds("ledger", "verify", "ledger")
 
     def test_the_account_of_the_events_agrees_with_the_claim(self):
         privacy = self.json_of("train", "job.toml", "--out", "run", "--quiet")["privacy"]
@@ -87,7 +87,8 @@ class Private(CliTest):
         self.assertEqual((privacy["neighbours"], privacy["records"]), ("add-remove", 2500))
         self.assertIn("the number that the job states", privacy["statement"])
         self.assertEqual(self.json_of("plan", "job.toml", *stated)["records"], 2500)
-        self.succeeds("train", "job.toml", *hidden, "--set", "party.site.records=2500", "--out", "other", "--quiet")
+        self.succeeds("train", "job.toml", *hidden, "--set", "party.site.records=2500", "--set", "privacy.ledger=other-ledger",
+                      "--out", "other", "--quiet")
 
     def test_replace_one_takes_the_true_number_of_records_or_none(self):
         self.refuses("train", "job.toml", "--set", "privacy.records=2999", "--quiet", says="privacy.records")
@@ -103,7 +104,8 @@ class Private(CliTest):
             for zeros in (False, True):
                 self.write("data.csv", "\n".join(rows[:500] + (["0,0,1"] if zeros else []) + rows[500:]) + "\n")
                 job = "job.toml" if name == "frank-wolfe" else "plain.toml"
-                self.succeeds("train", job, "--set", f"algorithm.name={name}", "--set", "algorithm.seed=7", "--set",
+                self.succeeds("train", job, "--set", f"privacy.ledger={name}-{zeros}-ledger",
+                              "--set", f"algorithm.name={name}", "--set", "algorithm.seed=7", "--set",
                               "privacy.neighbours=add-remove", "--set", "privacy.records=1000", "--out", f"{name}-{zeros}", "--quiet")
                 models[zeros] = (self.folder / f"{name}-{zeros}" / "model.json").read_bytes()
             self.assertEqual(models[False], models[True], name)
@@ -114,6 +116,11 @@ class Private(CliTest):
         before = (self.folder / "run" / "model.json").read_bytes()
         self.refuses("train", "job.toml", "--out", "run", "--quiet", code=3, says="budget")
         self.assertEqual((self.folder / "run" / "model.json").read_bytes(), before)
+
+    def test_another_output_folder_is_no_new_budget(self):
+        self.succeeds("train", "job.toml", "--out", "one", "--quiet")
+        self.refuses("train", "job.toml", "--out", "two", "--quiet", code=3, says="budget")
+        self.refuses("train", self.folder / "job.toml", "--out", "three", "--quiet", code=3, says="budget")
 
     def test_a_budget_that_ends_mid_run_keeps_the_model(self):
         self.succeeds("ledger", "budget", "site-ledger", "--data-set", "site", "--epsilon", "1", "--delta", "1e-5")
@@ -127,11 +134,12 @@ class Private(CliTest):
 
     def test_a_seed_repeats_the_model_and_voids_the_claim(self):
         for out in ("one", "two"):
-            result = self.json_of("train", "job.toml", "--set", "algorithm.seed=3", "--out", out, "--quiet")
+            settings = ("--set", "algorithm.seed=3", "--set", f"privacy.ledger={out}-ledger")
+            result = self.json_of("train", "job.toml", *settings, "--out", out, "--quiet")
             self.assertFalse(result["privacy"]["claimed"])
             self.assertIn("no privacy is claimed", result["privacy"]["statement"])
         self.assertEqual((self.folder / "one" / "model.json").read_bytes(), (self.folder / "two" / "model.json").read_bytes())
-        entries = self.json_of("ledger", "show", "one/ledger", "--entries")["entries"]
+        entries = self.json_of("ledger", "show", "one-ledger", "--entries")["entries"]
         self.assertEqual([entry["kind"] for entry in entries], ["budget", "void-plan"])
 
     def test_a_ledger_that_lost_its_file_is_not_made_anew(self):
@@ -215,12 +223,12 @@ class Private(CliTest):
         self.assertTrue(any("cannot work" in warning for warning in plan["warnings"]), plan["warnings"])
 
     def test_a_plan_charges_nothing_and_agrees_with_the_run(self):
-        plan = self.json_of("plan", "job.toml", "--out", "run")["privacy"]
-        self.assertFalse((self.folder / "run").exists())
+        plan = self.json_of("plan", "job.toml")["privacy"]
+        self.assertFalse((self.folder / "ledger").exists())
         privacy = self.json_of("train", "job.toml", "--out", "run", "--quiet")["privacy"]
         self.assertAlmostEqual(plan["epsilon"], privacy["epsilon"], places=9)
         self.assertEqual(sum(release["count"] for release in plan["releases"]), privacy["releases"])
-        after = self.json_of("plan", "job.toml", "--out", "run")
+        after = self.json_of("plan", "job.toml")
         self.assertEqual(after["privacy"]["steps_the_budget_holds"], 0)
         self.assertTrue(any("exit 3" in warning for warning in after["warnings"]))
         self.assertIn("noise / signal", self.succeeds("plan", "job.toml").stdout)

@@ -42,7 +42,7 @@ struct PrivacySection {
   algorithms::Smoothness smoothness = algorithms::Smoothness::kBounds;
   std::optional<double> derivative_bound;  // R; absent: from the loss and the label's bound
   std::optional<std::int64_t> records;     // a public number of them: needed where the relation hides n
-  std::string ledger;                      // folder; empty: "ledger" in the output folder
+  std::string ledger;                      // folder; empty: "ledger" beside the job
 };
 
 // Settings tried under privacy, the best kept: a random number of trials, each with settings drawn from the choices.
