@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <random>
 #include <vector>
@@ -105,6 +106,27 @@ double distance(const Told& a, const Told& b, bool euclidean) {
          std::min(a.bound, b.bound);
 }
 
+// A ledger of its own for every measurement.
+class LedgerHere {
+ public:
+  LedgerHere() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "parley-count-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
+    ledger_.emplace(std::move(*Ledger::open(folder_)));
+  }
+  ~LedgerHere() {
+    ledger_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  LedgerHere(const LedgerHere&) = delete;
+  LedgerHere& operator=(const LedgerHere&) = delete;
+  Ledger& operator*() { return *ledger_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::optional<Ledger> ledger_;
+};
+
 Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   const GridFeatures features = records.grid(stated);
   BatchSum sum =
@@ -113,8 +135,9 @@ Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   SeededGenerator bits(1);
   const Deviation noise{4.0};
   const SubsampledGaussian event{noise.sigma / sum.contribution(), 1.0};
-  Gate gate =
-      Gate::granted({relation(stated), {{event, 1}}}, {"records", Unit::kRecord, relation(stated)}, bits);
+  LedgerHere ledger;
+  Gate gate = std::move(*Gate::open(*ledger, {"records", Unit::kRecord, relation(stated)}, "run", bits));
+  gate.cover_cost();
   EXPECT_TRUE(gate.reserve({.step = {{event, 1}}, .steps = 1}, *Delta::make(1e-6)));
   Batch batch = *gate.sample(*PoissonSampling::make(1), records.count());
   const auto told = gate.gaussian(sum.sum(std::move(batch), records.numbers), noise);
