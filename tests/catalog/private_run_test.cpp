@@ -155,7 +155,9 @@ class PrivateRun : public ::testing::Test {
     std::vector<std::string> kinds;
     auto ledger = privacy::Ledger::open_read_only(site_.ledger);
     if (!ledger) return kinds;
-    for (const privacy::Entry& entry : *ledger->entries()) kinds.push_back(entry.kind);
+    const auto entries = ledger->entries();
+    if (!entries) return kinds;
+    for (const privacy::Entry& entry : *entries) kinds.push_back(entry.kind);
     return kinds;
   }
   [[nodiscard]] std::string kept_file() const { return site_.state + "/" + wire::hex(kRun) + ".kept"; }
