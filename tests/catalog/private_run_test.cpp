@@ -374,6 +374,12 @@ TEST_F(PrivateRun, AJobCannotWorkAroundTheLimits) {
   refused({"algorithm.seed=3"}, "seed that others know");
   refused({"privacy.neighbours=add-remove", "privacy.records=100"}, "limits.neighbours");
   refused({"privacy.calibration=paper"}, "privacy.calibration");
+  // Whether the table can be read must not answer questions about it.
+  refused({"labels.classes=[\"1\", \"never\"]"}, "leave out");
+  refused({"labels.column=dose"}, "does not call");
+  site_.limits.never = {"y"};
+  refused({}, "limits.never");
+  site_.limits.never.clear();
   std::ofstream(folder_ / "schema.toml")
       << std::string(kSchema).replace(std::string(kSchema).find("levels"), 19, "");
   refused({}, "which classes there are");
@@ -384,6 +390,12 @@ TEST_F(PrivateRun, AJobCannotWorkAroundTheLimits) {
 TEST_F(PrivateRun, ThePublicNumberOfRecordsOfAPartyReachesItsSite) {
   site_.limits.neighbours = privacy::Neighbours::kAddRemove;
   overrides_ = {"privacy.neighbours=add-remove", "party.site.records=380", "party.other.records=10"};
+  for (const std::optional<std::int64_t> other : {std::optional<std::int64_t>(), std::optional<std::int64_t>(100)}) {
+    site_.limits.records = other;  // a job that may choose it could find n by trying
+    rounds::Handler refusing = process();
+    expect_fault(answer(refusing, opening()), FaultCode::kNotAllowed);
+  }
+  site_.limits.records = 380;
   rounds::Handler handler = process();
   const Bytes ready = answer(handler, opening());
   ASSERT_EQ(header(ready).kind, Kind::kReady) << account_;

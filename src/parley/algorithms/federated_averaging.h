@@ -90,10 +90,11 @@ class FederatedAveraging {
 
   Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
     constexpr auto kAfter = parts.threshold_steps ? AfterStep::kThreshold : AfterStep::kNothing;
-    const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     const auto columns = static_cast<std::size_t>(share.features.cols());
-    if (work.parameters.size() != parameter_count(objective_, columns) || !(task.step > 0))
+    // Before anything of that size is made.
+    if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0))
       return fail(bad_input({.field = "task"}, "must have one parameter per column and class, and a step above 0"));
+    const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     PARLEY_CHECK(reserve(share, memory, gate));
     PARLEY_TRY(const auto parameters, local_steps(objective_, settings_, work, share, memory.paid.get(), gate));
     return privacy::derive([](const std::vector<double>& learnt, const std::int64_t& records) {

@@ -91,7 +91,20 @@ Changed KeptMargins::add(std::size_t coordinate, double change, Sums& sums) {
 template <class Sums>
 Changed KeptMargins::shrink_and_add(double fold, double scale, std::size_t coordinate, double added, Sums& sums) {
   shrink(fold, scale);
-  return add(coordinate, added, sums);
+  if (is_constant(coordinate)) {
+    move_all(coordinate, added);
+    refresh(sums);
+    return Changed::kAll;
+  }
+  // Whose q are fresh must not depend on other records: the rows of the column, however their sums are added up.
+  move_touched(coordinate, added);
+  if (by_rows(coordinate)) {
+    sums.assign_rows(touched_, derivatives_);
+    return Changed::kTouched;
+  }
+  sums.hold_rows(touched_, derivatives_);
+  sums.add_up_all();
+  return Changed::kAll;
 }
 
 template <class Sums>

@@ -35,7 +35,7 @@ Introduction introduce(const PartyTable& table) {
   said.party = table.party;
   said.rows = static_cast<std::int64_t>(table.site ? table.site->facts().records : train.rows());
   // Who the records are about is said only where the parties must have the same.
-  if (table.aligned) said.alignment = digest(train.ids);
+  if (table.aligned && table.ids_are_public) said.alignment = digest(train.ids);
   if (table.site)
     said.row_norm = table.site->facts().row_bound;  // public
   else

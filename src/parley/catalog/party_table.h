@@ -29,6 +29,7 @@ struct PartyTable {
   glm::Model scaling;       // scales, centers and unit_rows alone
   linalg::Matrix features;  // of `train`, scaled
   bool aligned = false;     // its records are those of the other parties, in the same order
+  bool ids_are_public = true;  // may be said as a digest, to find parties out of step
   std::shared_ptr<PrivateSite> site;  // of a private run; its features are then on its grid
 };
 

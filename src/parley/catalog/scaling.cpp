@@ -82,7 +82,10 @@ Result<Matrix> scaled_features(const glm::Model& model, const Matrix& raw) {
   if (model.unit_rows) {
     std::vector<double> factors(rows);
     for (std::size_t i = 0; i < rows; ++i) {
-      const double norm = std::sqrt(scaled.row_squared_norm(static_cast<Index>(i)));
+      // In the order of the columns: a record's length must not depend on how columns are stored, which others decide.
+      double squares = 0;
+      scaled.for_each_in_row(static_cast<Index>(i), [&](Index, double value) { squares += value * value; });
+      const double norm = std::sqrt(squares);
       factors[i] = norm > 0 ? 1.0 / norm : 1.0;
     }
     scaled = scaled.with_scaled_rows(factors);

@@ -55,6 +55,45 @@ Result<void> check_public(const Site& site, const Job& job, const PartyTable& ta
                 "labels.classes"));
 }
 
+// Whether a table can be read must tell a private job nothing: which cells are refused is for this site's schema alone to
+// say. Looks at the job and the schema, never at the data. What a schema itself refuses (a missing cell, an unknown level)
+// is refused whatever the job says.
+Result<void> check_reading(const Site& site, const Job& job, const Party& own) {
+  const auto refuse = [&](const char* rule, const std::string& value) {
+    return fail(bad_input(about(site, "data.schema"), rule, value));
+  };
+  if (site.schema.empty()) return refuse("is missing: a private job reads a table by a schema of this site's", job.name);
+  PARLEY_TRY(const data::Schema schema, data::read_schema(site.schema));
+  const data::ColumnSchema* label = nullptr;
+  for (const data::ColumnSchema& column : schema.columns)
+    if (column.type == data::ColumnType::kLabel) label = &column;
+  if (const data::ColumnSchema* named = schema.find(job.labels.column); named != nullptr && named != label)
+    return refuse("does not call the job's labels.column a label", job.labels.column);
+  if (label != nullptr && !job.labels.classes.empty()) {
+    if (label->levels.empty()) return refuse("must list the label's levels where a job lists labels.classes", label->name);
+    for (const std::string& level : label->levels)
+      if (std::find(job.labels.classes.begin(), job.labels.classes.end(), level) == job.labels.classes.end())
+        return refuse("lists a level that the job's labels.classes leave out", level);
+  }
+  if (schema.columns.empty()) {
+    if (!schema.features || !schema.first_index)
+      return refuse("must state features and first_index: else they would be found in the data", job.name);
+    if (job.data.features && *job.data.features != *schema.features)
+      return refuse("states another number of features than the job", std::to_string(*job.data.features));
+  }
+  if (schema.out_of_bounds == data::OutOfBounds::kRefuse && (job.data.bound || job.data.label_bound))
+    return refuse("refuses what is out of bounds, and the job has bounds of its own", job.name);
+  if (job.privacy->neighbours == privacy::Neighbours::kAddRemove) {
+    const auto stated = own.records ? own.records : job.privacy->records;
+    if (!site.limits.records)
+      return fail(bad_input(about(site, "limits.records"), "is missing: a public number of records, which stands for theirs under add-remove"));
+    if (stated != site.limits.records)
+      return fail(bad_input(about(site, "limits.records"), "is not the number that the job states for this site",
+                            stated ? std::to_string(*stated) : "none"));
+  }
+  return {};
+}
+
 // A run among all runs and jobs.
 std::string name_of(const Job& job, const rounds::Opening& opening) {
   return fmt::format("{}-{}-{}", printable(job.name), wire::hex(opening.run),
@@ -110,7 +149,11 @@ Result<void> check_table(const Site& site, const PartyTable& table) {
   if (static_cast<std::int64_t>(table.train.rows()) < site.limits.minimum_records)
     return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job",
                           fmt::format("{} records", table.train.rows())));
-  for (const std::string& column : table.train.columns.list())
+  std::vector<std::string> used = table.train.columns.list();
+  // The label, and the ids, which a job can ask for by name.
+  for (const data::ColumnSchema& column : table.train.schema.columns)
+    if (column.type == data::ColumnType::kLabel || column.type == data::ColumnType::kId) used.push_back(column.name);
+  for (const std::string& column : used)
     for (const std::string& name : site.limits.never)
       if (made_from(column, name))
         return fail(bad_input(about(site, "limits.never"), "names a column that the job would use; give it type = \"ignore\" in the schema",
@@ -170,6 +213,8 @@ Result<Site> read_site(const std::string& path) {
       "neighbours", site.limits.neighbours,
       {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
   limits.boolean("public_labels", site.limits.public_labels);
+  limits.boolean("public_ids", site.limits.public_ids);
+  limits.integer("records", site.limits.records, at_least(1));
   PARLEY_CHECK(toml.finish());
   if (epsilon) {
     PARLEY_TRY(const privacy::Epsilon most, privacy::Epsilon::make(*epsilon));
@@ -212,9 +257,11 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (own == job.parties.end()) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));
   // Whatever the job says about files, the site reads its own.
   *own = {site.name, site.data, site.schema, "", own->records};
+  if (job.privacy) PARLEY_CHECK(check_reading(site, job, *own));
   const int number = static_cast<int>(own - job.parties.begin());
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
   PARLEY_CHECK(check_table(site, tables.front()));
+  tables.front().ids_are_public = !job.privacy || site.limits.public_ids;
   if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, tables.front()));
   const auto table = std::make_shared<const PartyTable>(std::move(tables.front()));
   PARLEY_TRY(rounds::Admission admission, admit(job, *table));

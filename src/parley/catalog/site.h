@@ -43,6 +43,8 @@ struct Limits {
   std::optional<privacy::Budget> budget;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   bool public_labels = false;
+  bool public_ids = false;              // whether a digest of the record ids may be sent, to find parties out of step
+  std::optional<std::int64_t> records;  // the public number of records that stands for n under add-remove
 };
 
 struct Site {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace parley {
 
@@ -60,6 +61,13 @@ Result<void> write_atomically(const std::string& path, std::string_view content)
     ::unlink(temporary.c_str());
     return fail(error);
   }
+  // The new name lasts through a power cut once its folder is on disk too.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return fail(cannot("written", path));
+  const bool synced = ::fsync(directory) == 0 || errno == EINVAL;  // some file systems have nothing to sync
+  ::close(directory);
+  if (!synced) return fail(cannot("written", path));
   return {};
 }
 

@@ -72,7 +72,8 @@ void RowRuns::dots_of(const Value* values, std::span<const std::size_t> records,
     if (scale.empty()) {
       for (; k + 4 <= end; k += 4)
         for (std::size_t l = 0; l < 4; ++l) s[l] += static_cast<double>(values[k + l]) * w[columns_[k + l]];
-      for (; k < end; ++k) s[0] += static_cast<double>(values[k]) * w[columns_[k]];
+      // The last entries in the lanes that they have with a scale, so that scales of powers of two change no bit.
+      for (std::size_t l = 0; k < end; ++k, ++l) s[l] += static_cast<double>(values[k]) * w[columns_[k]];
     } else {
       for (; k < end; ++k)
         s[(k - begin) % 4] += static_cast<double>(values[k]) * scale[columns_[k]] * w[columns_[k]];

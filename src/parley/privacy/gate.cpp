@@ -143,7 +143,7 @@ Result<ApproxDp> Gate::best_of_event(const RandomRepetitions& repetitions, const
 }
 
 Result<PaidRuns> Gate::reserve_best_of(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta) {
-  if (replays_ || granted_) return fail(failed("runs are paid for together at a gate that charges a ledger"));
+  if (replays_ || granted_ || kept_) return fail(failed("runs are paid for together at a gate that charges a ledger, and once"));
   PARLEY_TRY(const ApproxDp event, best_of_event(repetitions, plans, score, delta));
   PARLEY_CHECK(reserve({.step = {{event, 1}}}, delta));
   plan_.reset();  // what was paid for is drawn at the gates of the runs

@@ -81,6 +81,7 @@ void NoisyTotal::settle_alike(std::span<const std::uint32_t> coordinates, std::i
 // after its noise was drawn: when the generator fails, what is owed stays owed.
 template <class CoordinateAt>
 void NoisyTotal::settle(std::size_t count, const CoordinateAt& coordinate_at) {
+  if (gate_->replays_) return;  // what a replay shows was settled when it was drawn
   for (auto& coordinates : owed_) coordinates.clear();
   for (std::size_t i = 0; i < count; ++i) {
     if (i + kAhead < count) __builtin_prefetch(&entries_[coordinate_at(i + kAhead)], 1);

@@ -145,7 +145,14 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
                       ? asked + *terms_.rules.deadline
                       : Clock::time_point::max();
   bool late = false;
+  // A party that faulted in a round has no other answer to it.
+  const auto hopeless = [&] {
+    const auto left = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.gave_up; });
+    return terms_.rules.on_missing == OnMissing::kProceed && left < std::max(1, terms_.rules.quorum);
+  };
   while (!enough(late) && !collected_.stopped && !collected_.budget_ended) {
+    if (hopeless())
+      return fail(failed(fmt::format("round {}: fewer parties are left than the quorum; no answer from: {}", kept_.round + 1, missing())));
     const auto arrival = channel_->receive(deadline);
     if (arrival) {
       PARLEY_CHECK(take(*arrival));

@@ -105,6 +105,10 @@ void ExactSums::add_up(std::size_t coordinate) {
 
 void ExactSums::assign(std::span<const double> derivatives) {
   hold(derivatives);
+  add_up_all();
+}
+
+void ExactSums::add_up_all() {
   if (classes_ == 1 && !constant_) {
     const bool short_columns =
         static_cast<double>(plain_.nonzeros()) < kShortColumn * static_cast<double>(width_);

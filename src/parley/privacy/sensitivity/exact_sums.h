@@ -84,6 +84,8 @@ class ExactSums {
   void hold(std::span<const double> derivatives);
   void hold_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives);
   void add_up(std::size_t coordinate);
+  // Every sum, out of the derivatives that are kept: in one pass, and the same bits as assign_row() would have made.
+  void add_up_all();
   // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many
   // there are is as secret as the data.
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }
@@ -158,7 +160,7 @@ inline constexpr std::size_t kSumsAhead = 16;
 
 // NaN counts as larger than everything.
 inline double larger(double a, double b) {
-  return b <= a ? a : b;
+  return a != a || b <= a ? a : b;
 }
 
 // Gradients are at most 2^30 sensitivities (n/2 of replace-one, 4N of add-remove), offsets at most as much: scores are off by at most 2^-17 of one, on
