@@ -199,3 +199,30 @@ TEST(PrivateGreedyCd, OneRecordMovesNoScoreByMoreThanItsSensitivity) {
       EXPECT_GT(largest, 0.3 * sensitivity) << "the attack is a real one";
     }
 }
+
+// Private Frank-Wolfe shrinks every margin and refreshes the derivatives of a column's rows alone. Which way the sums are
+// then added up is decided by costs, which other records have a part in: it must not show in a single bit.
+TEST(KeptMarginsThatShrink, GiveTheSameScoresByRowsAndInAPass) {
+  for (const Task task : {Task::kLogistic, Task::kSquaredHinge}) {
+    const Data data = sparse_data(task, 80, 12, 0.4, 5);
+    const glm::Objective objective = objective_of(task, 0, 0);
+    const Problem problem{data.features, data.labels, objective};
+    const auto grid = *privacy::GridFeatures::make(data.features, std::vector<double>(12, 4.0));
+    auto by_rows = *privacy::ExactSums::make(grid, {});
+    auto in_a_pass = *privacy::ExactSums::make(grid, {});
+    KeptMargins rows(problem, Upkeep::kRows), pass(problem, Upkeep::kPass);
+    rows.refresh(by_rows);
+    pass.refresh(in_a_pass);
+    double scale = 1;
+    for (std::size_t step = 0; step < 30; ++step) {
+      scale *= 0.9;
+      const std::size_t at = step * 7 % 12;
+      EXPECT_EQ(rows.shrink_and_add(1, scale, at, 0.3, by_rows), Changed::kTouched);
+      EXPECT_EQ(pass.shrink_and_add(1, scale, at, 0.3, in_a_pass), Changed::kAll);
+      const auto shown = [](privacy::ExactSums& sums) {
+        return privacy::Gate::in_the_clear(sums.scores(privacy::VertexRule{}), privacy::Unprotected{}).value();
+      };
+      EXPECT_EQ(shown(by_rows), shown(in_a_pass)) << step;
+    }
+  }
+}

@@ -68,3 +68,19 @@ TEST(RowRuns, AnEmptyMatrixAndAnEmptyBatchAreFine) {
   none.dots({}, {}, {}, out);
   EXPECT_TRUE(out.empty());
 }
+
+// Whether a matrix has a scale can depend on any record; a record's own product must not.
+TEST(RowRuns, AScaleOfPowersOfTwoThatIsTakenBackChangesNoBit) {
+  const RowRuns runs{mixed(97, 41, 4).matrix()};
+  std::vector<double> scale(41), w(41), halved(41);
+  for (std::size_t j = 0; j < 41; ++j) {
+    scale[j] = j % 2 == 0 ? 4 : 0.5;
+    w[j] = 1.0 / (3.0 + static_cast<double>(j));
+    halved[j] = w[j] / scale[j];
+  }
+  const std::vector<std::size_t> records = every_other_row(97);
+  std::vector<double> plain(records.size()), scaled(records.size());
+  runs.dots(records, w, {}, plain);
+  runs.dots(records, halved, scale, scaled);
+  EXPECT_EQ(plain, scaled);
+}
