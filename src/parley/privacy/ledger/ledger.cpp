@@ -1,10 +1,8 @@
 #include "parley/privacy/ledger/ledger.h"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <condition_variable>
 #include <ctime>
@@ -12,131 +10,24 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/ledger/database.h"
+#include "parley/privacy/ledger/entry_text.h"
 #include "parley/privacy/ledger/ledger_folder.h"
+#include "parley/privacy/ledger/ledger_layout.h"
 #include "parley/privacy/ledger/standing.h"
 
 namespace parley::privacy {
 
-std::string digest_of(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string hex;
-  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
-}
-
 namespace {
 
-constexpr int kLayoutVersion = 1;
 const std::string kGenesis(64, '0');
-
-constexpr const char* kLayout = R"(
-CREATE TABLE entry (
-  number INTEGER PRIMARY KEY,
-  time INTEGER NOT NULL,
-  kind TEXT NOT NULL,
-  data_set TEXT NOT NULL,
-  unit TEXT NOT NULL,
-  neighbours TEXT NOT NULL,
-  run TEXT NOT NULL,
-  key TEXT NOT NULL,
-  content TEXT NOT NULL,
-  hash TEXT NOT NULL);
-CREATE UNIQUE INDEX release ON entry (data_set, unit, neighbours, run, key) WHERE kind <> 'budget';
-CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL, hash TEXT NOT NULL);
-CREATE TRIGGER no_change BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER no_removal BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-)";
-
-// Beside the record, not part of it: how far the answers of each run have left the site.
-constexpr const char* kAnswers = R"(
-CREATE TABLE IF NOT EXISTS answer (
-  data_set TEXT NOT NULL,
-  unit TEXT NOT NULL,
-  neighbours TEXT NOT NULL,
-  run TEXT NOT NULL,
-  round INTEGER NOT NULL,
-  digest TEXT NOT NULL,
-  PRIMARY KEY (data_set, unit, neighbours, run));
-)";
-
-// Every field with its length in front, so that no two entries have the same bytes.
-std::string linked(const std::string& previous, const Entry& entry) {
-  std::string bytes;
-  for (const std::string& part :
-       {previous, std::to_string(entry.number), std::to_string(entry.time), entry.kind, entry.purse.data_set,
-        std::string(name(entry.purse.unit)), std::string(name(entry.purse.neighbours)), entry.run, entry.key,
-        entry.content})
-    bytes += fmt::format("{}:{}", part.size(), part);
-  return digest_of(bytes);
-}
-
-std::optional<Unit> unit_named(std::string_view text) {
-  for (const Unit unit : {Unit::kRecord, Unit::kTuple, Unit::kLabel, Unit::kClient})
-    if (name(unit) == text) return unit;
-  return std::nullopt;
-}
-
-std::optional<Neighbours> neighbours_named(std::string_view text) {
-  for (const Neighbours neighbours : {Neighbours::kReplaceOne, Neighbours::kAddRemove})
-    if (name(neighbours) == text) return neighbours;
-  return std::nullopt;
-}
-
-std::string to_json(const Budget& budget) {
-  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}, {"composition", name(budget.composition)}}.dump();
-}
-
-Result<Budget> parse_budget(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("epsilon") || !json.contains("delta") || !json["epsilon"].is_number() ||
-      !json["delta"].is_number())
-    return fail(failed("not a budget: " + printable(text)));
-  PARLEY_TRY(const Epsilon epsilon, Epsilon::make(json["epsilon"].get<double>()));
-  PARLEY_TRY(const Delta delta, Delta::make(json["delta"].get<double>()));
-  Budget budget{epsilon, delta};
-  if (!json.contains("composition") || json["composition"] == name(Composition::kSteps)) return budget;
-  if (json["composition"] != name(Composition::kPlans)) return fail(failed("not a budget: " + printable(text)));
-  budget.composition = Composition::kPlans;
-  return budget;
-}
 
 using PurseKey = std::tuple<std::string, Unit, Neighbours>;
 PurseKey key_of(const Purse& purse) { return {purse.data_set, purse.unit, purse.neighbours}; }
-
-// A charged plan as it is written down: its events and the price they were charged at.
-struct ChargedPlan {
-  Plan plan;
-  Price price;
-  std::int64_t steps = 0;  // when it is read
-};
-
-std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t wanted) {
-  auto json = nlohmann::json::parse(privacy::to_json(charged.plan));
-  json.update({{"epsilon", charged.price.epsilon}, {"delta", charged.price.delta}, {"steps", steps}, {"of", wanted}});
-  return json.dump();
-}
-
-Result<ChargedPlan> parse_charged_plan(const std::string& text) {
-  auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto not_negative = [&](const char* key) {
-    return json.contains(key) && json[key].is_number() && json[key].get<double>() >= 0;
-  };
-  if (!json.is_object() || !not_negative("epsilon") || !not_negative("delta") || !not_negative("steps") || !not_negative("of"))
-    return fail(failed("not a charged plan: " + printable(text)));
-  ChargedPlan charged;
-  charged.price = {json["epsilon"].get<double>(), json["delta"].get<double>()};
-  charged.steps = json["steps"].get<std::int64_t>();
-  for (const char* key : {"epsilon", "delta", "steps", "of"}) json.erase(key);
-  PARLEY_TRY(charged.plan, parse_plan(json.dump(), "plan"));
-  return charged;
-}
 
 Result<void> validate(const Purse& purse, const Budget& budget) {
   if (purse.data_set.find_first_not_of(" \t\r\n") == std::string::npos)

@@ -1,0 +1,31 @@
+// How the ledger writes its entries down, and reads them back: budgets and charged plans as JSON, names, the chain of hashes.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/standing.h"
+
+namespace parley::privacy {
+
+// The hash of an entry behind `previous`.
+std::string linked(const std::string& previous, const Entry& entry);
+
+std::optional<Unit> unit_named(std::string_view text);
+std::optional<Neighbours> neighbours_named(std::string_view text);
+
+std::string to_json(const Budget& budget);
+Result<Budget> parse_budget(const std::string& text);
+
+// A charged plan as it is written down: its events and the price they were charged at.
+struct ChargedPlan {
+  Plan plan;
+  Price price;
+  std::int64_t steps = 0;  // when it is read
+};
+
+std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t wanted);
+Result<ChargedPlan> parse_charged_plan(const std::string& text);
+
+}  // namespace parley::privacy
