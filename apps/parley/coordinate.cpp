@@ -76,10 +76,19 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_CHECK(make_folder(options.out));
 
   StopSignals signals;
+  // The last thing to go, after the server: whoever is killed before comes back to the finished run, not to a new one.
+  struct Ended {
+    std::filesystem::path checkpoint;
+    bool closed = false;
+    ~Ended() {
+      std::error_code ignored;
+      if (closed) std::filesystem::remove(checkpoint, ignored);
+    }
+  } ended{std::filesystem::path(options.out) / "checkpoint"};
   const std::vector<std::string> parties = names_of(job);
   PARLEY_TRY(const auto server, transport::GrpcServer::listen({options.listen, std::move(credentials), parties}));
-  rounds::Terms terms{parties, wire::encode(text), job.rules, (std::filesystem::path(options.out) / "checkpoint").string(),
-                      [&] { return signals.asked(); }};
+  rounds::Terms terms{parties, wire::encode(text), job.rules, ended.checkpoint.string(), [&] { return signals.asked(); }};
+  terms.leaves_checkpoint = true;
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(*server, std::move(terms)));
   if (!options.quiet) {
     fmt::print(stderr, "parley: listening on port {} for {}\n", server->port(), fmt::join(parties, ", "));
@@ -112,6 +121,7 @@ Result<int> coordinate(const CoordinateOptions& options) {
   // Only now: a coordinator that is killed before comes back to the finished run and writes the same again.
   signals.then([&] { server->wake(); });
   PARLEY_CHECK(exchange.close());
+  ended.closed = true;
   signals.then({});
   if (options.json)
     fmt::print("{}\n", result);

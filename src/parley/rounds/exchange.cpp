@@ -197,7 +197,7 @@ Result<void> Exchange::close() {
     PARLEY_CHECK(take(*arrival));
   }
   std::error_code ignored;
-  if (!terms_.checkpoint.empty()) std::filesystem::remove(terms_.checkpoint, ignored);
+  if (!terms_.checkpoint.empty() && !terms_.leaves_checkpoint) std::filesystem::remove(terms_.checkpoint, ignored);
   return {};
 }
 

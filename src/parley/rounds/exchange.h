@@ -38,6 +38,7 @@ struct Terms {
   Rules rules;
   std::string checkpoint;            // file; empty: none is kept
   std::function<bool()> stop_asked;  // looked at between rounds and when the channel is woken
+  bool leaves_checkpoint = false;    // close() leaves its removal to whoever asked
 };
 
 struct Collected {
