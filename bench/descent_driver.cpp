@@ -15,10 +15,8 @@
 // EPSILON inf: not private.
 #include <stdlib.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -28,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/driver.h"
 #include "parley/algorithms/coordinate_descent.h"
 #include "parley/algorithms/private_terms.h"
 #include "parley/algorithms/sgd.h"
@@ -38,44 +37,7 @@
 namespace {
 
 using namespace parley;
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-struct Data {
-  linalg::Matrix features;
-  std::vector<double> labels;
-};
-
-template <class T>
-std::vector<T> read(std::ifstream& file, std::size_t count) {
-  std::vector<T> values(count);
-  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(count * sizeof(T)));
-  return values;
-}
-
-Data load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const auto shape = read<std::int64_t>(file, 2);
-  const auto rows = static_cast<std::size_t>(shape[0]);
-  const auto offsets = read<std::int64_t>(file, rows + 1);
-  const auto count = static_cast<std::size_t>(offsets.back());
-  const auto columns = read<std::int32_t>(file, count);
-  const auto values = read<double>(file, count);
-  Data data;
-  data.labels = read<double>(file, rows);
-  data.features =
-      linalg::Matrix::from_rows(static_cast<linalg::Index>(shape[1]),
-                                std::vector<std::size_t>(offsets.begin(), offsets.end()), columns, values);
-  return data;
-}
+using namespace parley::bench;
 
 // A ledger for one run, in a folder that goes with it.
 class Purse {

@@ -1,34 +1,38 @@
-// Answers questions about private trainers, so that a script can time them beside its peers and tabulate their utility.
+// Answers questions about private trainers, so that a script can time them beside its peers and tabulate
+// their utility.
 //
-//   load FILE BOUND       rows, columns, then offsets (int64), columns (int32), values and labels (double); features are
+//   load FILE BOUND       rows, columns, then offsets (int64), columns (int32), values and labels (double);
+//   features are
 //                         clipped to +-BOUND for private runs, and kept as they are for evaluation
 //   dense ROWS COLUMNS    the same for normal numbers clipped to +-3, and labels by a coin
 //     -> bytes that a pass over the columns reads, CPU seconds of a read-only sum over as many bytes
 //   objective TASK L1 L2 RADIUS     RADIUS < 0: none
 //   optimum               -> objective, nonzeros and l1 norm of the reference optimum, which is kept
 //   threads N
-//   run ALGORITHM T STEP R SHARE CLIP EPSILON DELTA SEED CALIBRATION MODE [RADIUS]
+//   run ALGORITHM T STEP R SHARE CLIP EPSILON DELTA SEED CALIBRATION MODE [RADIUS [SMOOTHNESS ROW_BOUND
+//   LABEL_BOUND]]
 //                         0 for T, STEP, SHARE, CLIP: the algorithm's own choice. MODE: auto | plain |
-//                         rows. RADIUS: trains over that l1 ball without the l1 penalty; evaluated as the objective says.
-//                         sgd-1 is sgd on batches of one expected record, without momentum, last iterate
+//                         rows. RADIUS: trains over that l1 ball without the l1 penalty; evaluated as the
+//                         objective says. sgd-1 is sgd on batches of one expected record, without momentum,
+//                         last iterate. ROW_BOUND 0: that of the columns' bounds together
 //     -> seconds per step (first step apart), seconds in all, objective on the features as they are, steps,
 //        coordinates right and wrong about being nonzero, epsilon that the ledger charged
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <ctime>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/driver.h"
 #include "parley/algorithms/coordinate_descent.h"
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/frank_wolfe.h"
@@ -42,44 +46,20 @@ namespace {
 
 using namespace parley;
 using namespace parley::algorithms;
+using namespace parley::bench;
 
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-template <class T>
-std::vector<T> read(std::ifstream& file, std::size_t count) {
-  std::vector<T> values(count);
-  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(count * sizeof(T)));
-  return values;
-}
-
-struct Data {
-  linalg::Matrix features;
-  std::vector<double> labels;
+struct GridData : Data {
   std::optional<privacy::GridFeatures> grid;
 };
 
-Data load(const std::string& path, double bound) {
-  std::ifstream file(path, std::ios::binary);
-  const auto shape = read<std::int64_t>(file, 2);
-  const auto rows = static_cast<std::size_t>(shape[0]);
-  const auto offsets = read<std::int64_t>(file, rows + 1);
-  const auto count = static_cast<std::size_t>(offsets.back());
-  const auto columns = read<std::int32_t>(file, count);
-  const auto values = read<double>(file, count);
-  Data data;
-  data.labels = read<double>(file, rows);
-  data.features =
-      linalg::Matrix::from_rows(static_cast<linalg::Index>(shape[1]),
-                                std::vector<std::size_t>(offsets.begin(), offsets.end()), columns, values);
-  data.grid = *privacy::GridFeatures::make(data.features, std::vector<double>(static_cast<std::size_t>(shape[1]), bound));
+GridData on_grid(Data plain, double bound) {
+  GridData data{std::move(plain), {}};
+  data.grid = *privacy::GridFeatures::make(
+      data.features, std::vector<double>(static_cast<std::size_t>(data.features.cols()), bound));
   return data;
 }
 
-Data dense(linalg::Index rows, linalg::Index columns) {
+GridData dense(linalg::Index rows, linalg::Index columns) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   std::vector<double> values(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
@@ -87,9 +67,7 @@ Data dense(linalg::Index rows, linalg::Index columns) {
   Data data;
   for (linalg::Index i = 0; i < rows; ++i) data.labels.push_back(random() % 2 == 0 ? 1.0 : -1.0);
   data.features = linalg::Matrix::from_dense(rows, columns, values);
-  data.grid = *privacy::GridFeatures::make(data.features,
-                                           std::vector<double>(static_cast<std::size_t>(columns), 3.0));
-  return data;
+  return on_grid(std::move(data), 3);
 }
 
 std::size_t column_bytes(const linalg::Matrix& matrix) {
@@ -100,14 +78,24 @@ std::size_t column_bytes(const linalg::Matrix& matrix) {
   return bytes;
 }
 
-// The best of some passes: whole numbers, so that the compiler may add them up side by side.
-double read_seconds(std::size_t bytes) {
-  const std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 3);
+// The best of some passes, in four streams of the widest registers that every machine of this table has: what
+// memory gives to one thread.
+__attribute__((target("avx2"))) double read_seconds(std::size_t bytes) {
+  using Register = long long __attribute__((vector_size(32)));
+  const std::size_t quarter = bytes / sizeof(Register) / 4;
+  const std::vector<std::uint64_t> words(4 * quarter * sizeof(Register) / sizeof(std::uint64_t), 3);
   double best = std::numeric_limits<double>::infinity();
-  std::uint64_t kept = 0;
-  for (int pass = 0; pass < 10; ++pass) {
+  long long kept = 0;
+  for (int pass = 0; pass < 20; ++pass) {
     const double begin = cpu_seconds();
-    kept += std::accumulate(words.begin(), words.end(), static_cast<std::uint64_t>(pass));
+    Register sums[4]{};
+    for (std::size_t at = 0; at < quarter; ++at)
+      for (std::size_t stream = 0; stream < 4; ++stream) {
+        Register read;
+        std::memcpy(&read, words.data() + 4 * (stream * quarter + at), sizeof read);
+        sums[stream] += read;
+      }
+    for (const Register& sum : sums) kept += sum[0] + sum[3];
     best = std::min(best, cpu_seconds() - begin);
   }
   return kept == 0 ? 0 : best;
@@ -126,46 +114,44 @@ struct Run {
   std::string calibration;
   std::string mode;
   double radius = 0;
+  std::string smoothness = "bounds";
+  double row_bound = 0;
+  double label_bound = 1;
 };
 
-struct Price {
-  privacy::Plan plan;
-  double epsilon = 0;
-};
-
-// A budget that holds whatever the run costs: the ledger is asked what that was. A run with a plan that was priced before is
-// granted that plan, which spares pricing it again; noise and iterates are the same.
-class Site {
+// A budget that holds whatever the run costs: the ledger is asked what that was. Runs of the same plan share
+// a purse and their name, so that the ledger holds the plan already and it is priced once; noise and iterates
+// of each are its own.
+class Purses {
  public:
-  Site(const Run& run, const Price* known) : bits_(run.seed), known_(known) {
-    const privacy::Purse purse{"records", privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne};
-    if (known != nullptr) {
-      gate_.emplace(privacy::Gate::granted(known->plan, purse, bits_));
-      return;
-    }
+  Purses() {
     std::string pattern = (std::filesystem::temp_directory_path() / "parley-bench-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
     ledger_.emplace(std::move(*privacy::Ledger::open(folder_)));
-    (void)ledger_->set_budget(purse, {*privacy::Epsilon::make(100 * run.epsilon), *privacy::Delta::make(run.delta),
-                                      privacy::Composition::kPlans});
-    gate_.emplace(std::move(*privacy::Gate::open(*ledger_, purse, "run", bits_)));
   }
-  ~Site() {
-    gate_.reset();
+  ~Purses() {
     ledger_.reset();
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(folder_);
   }
-  privacy::Gate& gate() { return *gate_; }
-  [[nodiscard]] Price price() const {
-    return known_ != nullptr ? *known_ : Price{gate_->charged(), gate_->receipts().front().epsilon};
+  Purses(const Purses&) = delete;
+  Purses& operator=(const Purses&) = delete;
+
+  privacy::Gate gate(const std::string& plan, const Run& run, privacy::Bits& bits) {
+    const privacy::Purse purse = of(plan);
+    if (paid_.contains(plan)) return std::move(*privacy::Gate::resume(*ledger_, purse, "run", bits, {}));
+    (void)ledger_->set_budget(purse, {*privacy::Epsilon::make(100 * run.epsilon),
+                                      *privacy::Delta::make(run.delta), privacy::Composition::kPlans});
+    return std::move(*privacy::Gate::open(*ledger_, purse, "run", bits));
   }
+  void paid(const std::string& plan) { paid_.insert(plan); }
 
  private:
-  privacy::SeededGenerator bits_;
-  const Price* known_;
+  static privacy::Purse of(const std::string& plan) {
+    return {plan, privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne};
+  }
   std::filesystem::path folder_;
   std::optional<privacy::Ledger> ledger_;
-  std::optional<privacy::Gate> gate_;
+  std::set<std::string> paid_;
 };
 
 const std::map<std::string, GreedyRule> kRules = {{"gs", GreedyRule::kSmooth},
@@ -201,19 +187,35 @@ Result<Fit> train(const Run& run, const Problem& problem, const Observer& observ
   return greedy_cd(problem, settings, observer);
 }
 
-std::string answer(const Run& run, const Data& data, const glm::Objective& objective, const std::vector<double>& optimum,
-                   std::map<std::string, Price>& prices) {
-  std::ostringstream naming;
-  naming.precision(17);
-  naming << run.algorithm << ' ' << run.steps << ' ' << run.share << ' ' << run.epsilon << ' ' << run.delta << ' '
-         << run.calibration << ' ' << data.features.cols() << ' ' << data.features.rows() << ' ' << run.clip;
-  const auto known = run.steps > 0 ? prices.find(naming.str()) : prices.end();
-  Site site(run, known == prices.end() ? nullptr : &known->second);
-  const PrivateTerms terms{.target = {*privacy::Epsilon::make(run.epsilon), *privacy::Delta::make(run.delta)},
-                           .calibration = run.calibration == "paper" ? Calibration::kPaper : Calibration::kProved,
-                           .derivative_bound = run.bound,
-                           .features = &*data.grid,
-                           .gate = &site.gate()};
+// What the plan of a run is made from where steps and clip are given; where they are not, also what those are
+// made from.
+std::string plan_of(const Run& run, const GridData& data, bool all) {
+  std::ostringstream name;
+  name.precision(17);
+  name << run.algorithm << ' ' << run.steps << ' ' << run.share << ' ' << run.epsilon << ' ' << run.delta
+       << ' ' << run.calibration << ' ' << data.features.cols() << ' ' << data.features.rows() << ' '
+       << run.clip << ' ' << run.smoothness;
+  if (all)
+    name << ' ' << run.bound << ' ' << run.row_bound << ' ' << run.label_bound << ' ' << data.grid->bound(0);
+  return name.str();
+}
+
+std::string answer(const Run& run, const GridData& data, const glm::Objective& objective,
+                   const std::vector<double>& optimum, Purses& purses, bool all) {
+  const std::string plan = plan_of(run, data, all) + (objective.task == glm::Task::kLinear ? " linear" : "");
+  privacy::SeededGenerator bits(run.seed);
+  privacy::Gate gate = purses.gate(plan, run, bits);
+  const PrivateTerms terms{
+      .target = {*privacy::Epsilon::make(run.epsilon), *privacy::Delta::make(run.delta)},
+      .calibration = run.calibration == "paper" ? Calibration::kPaper : Calibration::kProved,
+      .smoothness = run.smoothness == "private" ? Smoothness::kPrivate : Smoothness::kBounds,
+      .derivative_bound = run.bound,
+      .row_bound = run.row_bound > 0
+                       ? run.row_bound
+                       : data.grid->bound(0) * std::sqrt(static_cast<double>(data.features.cols())),
+      .label_bound = run.label_bound,
+      .features = &*data.grid,
+      .gate = &gate};
   const double begin = cpu_seconds();
   double first = begin, last = begin;
   glm::Objective trained = objective;
@@ -226,31 +228,29 @@ std::string answer(const Run& run, const Data& data, const glm::Objective& objec
     if (at.iteration == 1) first = last;
     return true;
   });
-  if (!fit && known != prices.end()) {  // its plan is another one after all
-    prices.erase(known);
-    return answer(run, data, objective, optimum, prices);
-  }
+  if (!fit && !all)
+    return answer(run, data, objective, optimum, purses, true);  // its plan may be another one after all
   if (!fit) return "error " + fit.error().message;
-  const Price price = site.price();
-  if (run.steps > 0) prices.emplace(naming.str(), price);
+  purses.paid(plan);
   const double value = glm::evaluate(objective, data.features, data.labels, fit->weights, fit->intercepts);
   int right = 0, wrong = 0;
   for (std::size_t c = 0; c < std::min(optimum.size(), fit->weights.size()); ++c)
     if (fit->weights[c] != 0) ++(optimum[c] != 0 ? right : wrong);
   std::ostringstream text;
   text.precision(12);
-  text << (fit->iterations > 1 ? (last - first) / (fit->iterations - 1) : last - begin) << ' ' << cpu_seconds() - begin << ' ' << value
-       << ' ' << fit->iterations << ' ' << right << ' ' << wrong << ' ' << price.epsilon;
+  text << (fit->iterations > 1 ? (last - first) / (fit->iterations - 1) : last - begin) << ' '
+       << cpu_seconds() - begin << ' ' << value << ' ' << fit->iterations << ' ' << right << ' ' << wrong
+       << ' ' << gate.receipts().front().epsilon;
   return text.str();
 }
 
 }  // namespace
 
 int main() {
-  Data data;
+  GridData data;
   glm::Objective objective;
   std::vector<double> optimum;
-  std::map<std::string, Price> prices;
+  Purses purses;
   std::string line;
   while (std::getline(std::cin, line)) {
     std::istringstream words(line);
@@ -259,7 +259,7 @@ int main() {
     if (verb == "load") {
       double bound = 1;
       words >> word >> bound;
-      data = load(word, bound);
+      data = on_grid(load(word), bound);
       std::printf("%d %d\n", data.features.rows(), data.features.cols());
     } else if (verb == "dense") {
       linalg::Index rows = 1, columns = 1;
@@ -291,7 +291,8 @@ int main() {
       words >> run.algorithm >> run.steps >> run.step >> run.bound >> run.share >> run.clip >> run.epsilon >> run.delta >> run.seed >>
           run.calibration >> run.mode;
       words >> run.radius;
-      std::printf("%s\n", answer(run, data, objective, optimum, prices).c_str());
+      words >> run.smoothness >> run.row_bound >> run.label_bound;
+      std::printf("%s\n", answer(run, data, objective, optimum, purses, run.steps == 0).c_str());
     }
     std::fflush(stdout);
   }

@@ -60,6 +60,11 @@ class Driver:
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()
 
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            words = file.read().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
     def run(self, algorithm, delta, steps=STEPS, seed=1, mode="auto", bound=1.0):
         """Seconds per step, and the final objective."""
         told = self.ask(f"run {algorithm} {steps} 0 {bound} 0 0 1 {delta!r} {seed} proved {mode}")

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Utility of the private trainers on one site, at (1, 1/n^2): relative suboptimality (f - f*)/f*, min/mean/max of 5 seeds.
 
-  bench/utility.py [--driver build/bench/private_driver] [--shared ../shared] [--sets square ...] [--csv utility.csv] [--quick]
+  bench/utility.py [--driver build/bench/private_driver] [--shared ../shared] [--sets square ...] [--csv utility.csv] [--seconds 30]
+
+What the CSV holds already is not run again, so that a table can be made in parts. A search tries its grid in a fixed random order and ends after
+--seconds; the column `tried` says how many of how many settings it got to.
 
 Two ways to choose hyper-parameters, told apart in the table:
   tuned    the best of a grid over steps, step size, derivative bound and feature bound, as Mangold et al. (2023) do: the choice
@@ -10,7 +13,8 @@ Two ways to choose hyper-parameters, told apart in the table:
            has one more dimension for greedy-cd: the share of the selection, by its rule or 0.05 or 0.25.
            Step sizes of greedy-cd multiply 1/M_j with M_j of the bounds, so the square of the feature bound is among them.
   default  nothing but public numbers: the algorithm's own steps, step size and split, features clipped to 3 deviations (or 1 for 0/1
-           data), derivative bound 1 (logistic) or 3 (least squares, labels of deviation 1).
+           data), derivative and label bound 1 (logistic) or 3 (least squares, labels of deviation 1), rows bounded by their columns' bounds together
+           (or 1 where rows are normalised).
 `paper` is the published noise (Laplace noisy-max, advanced composition), whose true cost is in the column epsilon.
 sgd-1 is the DP-SGD that the paper compares with: batches of one record, no momentum, last iterate. sgd is ours: whole batches and
 momentum at the same (epsilon, delta). frank-wolfe trains over an l1 ball and is judged by the penalised objective like the others;
@@ -21,6 +25,7 @@ import argparse
 import csv
 import itertools
 import os
+import random
 import statistics
 import sys
 from pathlib import Path
@@ -78,6 +83,8 @@ def rcv1_small(shared):
     return data.libsvm(sorted(p for p in folder.iterdir() if not p.name.endswith(".t.xz"))[0], 47236)
 
 
+UNIT_ROWS = {"rcv1"}
+
 # task, penalty, nonzeros of the optimum (l1) or l2, default feature bound, feature bounds of the grid
 PROBLEMS = {
     "log1": (lambda _: log_normal(1), "logistic", "l2", 1e-3, 3.0, (1.0, 2.0, 3.0)),
@@ -92,14 +99,19 @@ PROBLEMS = {
 }
 
 
+class Refused(Exception):
+    pass
+
+
 class Bench:
-    def __init__(self, driver, name, shared, cache, quick):
+    def __init__(self, driver, name, shared, cache, seconds):
         make, self.task, self.penalty, self.size, self.default_bound, self.bounds = PROBLEMS[name]
         data.SETS[name] = make
         self.driver, self.name = driver, name
         x, y, self.binary = data.load(f"{name}", shared, cache)
         self.n, self.d = x.shape
-        self.coarse = quick or x.nnz > 3e5
+        self.seconds = seconds
+        self.coarse = x.nnz > 3e5
         at_zero = np.mean(y**2) / 2 if self.task == "linear" else np.log(2)
         self.load(self.default_bound)
         self.optimum, self.nonzeros, self.radius = self.solve()
@@ -132,15 +144,16 @@ class Bench:
         if setting["bound"] != self.loaded:
             self.load(setting["bound"])
         told = self.driver.ask(f"run {setting['algorithm']} {setting['steps']} {setting['step']} {setting['derivative']} {setting['share']} {setting['clip']} 1 "
-                               f"{1 / self.n**2!r} {seed} {setting['calibration']} auto {setting['radius']}")
+                               f"{1 / self.n**2!r} {seed} {setting['calibration']} auto {setting['radius']} {setting['smoothness']} {1 if self.name in UNIT_ROWS else 0} "
+                               f"{3 if self.task == 'linear' else 1}")
         if told.startswith("error"):
-            raise RuntimeError(f"{setting}: {told}")
+            raise Refused(f"{setting}: {told}")
         _, seconds, value, steps, right, wrong, epsilon = (float(word) for word in told.split())
         gap = (value - self.optimum) / self.optimum
         return (gap if np.isfinite(gap) else 1e300), int(right), int(wrong), epsilon, seconds, int(steps)
 
     def setting(self, algorithm, calibration="proved", **more):
-        chosen = {"algorithm": algorithm, "calibration": calibration, "steps": 0, "step": 0, "clip": 0, "radius": 0, "share": 0,
+        chosen = {"algorithm": algorithm, "calibration": calibration, "steps": 0, "step": 0, "clip": 0, "radius": 0, "share": 0, "smoothness": "bounds",
                   "derivative": 1.0 if self.task == "logistic" else 3.0, "bound": self.default_bound}
         if algorithm == "frank-wolfe":
             chosen["radius"] = 10.0
@@ -169,13 +182,23 @@ class Bench:
         return [{**setting, "step": setting["step"] or setting["bound"] ** 2} for setting in tried]
 
     def tuned(self, algorithm, calibration):
-        candidates = sorted(self.grid(algorithm, calibration), key=lambda s: (s["bound"], s["steps"], s["share"]))  # calibrated once each
-        scored = [(self.run(s, TUNING_SEEDS[0])[0], at) for at, s in enumerate(candidates)]
-        best = sorted(scored)[: 20 if len(scored) > 20 else len(scored)]
-        again = [(gap + sum(self.run(candidates[at], seed)[0] for seed in TUNING_SEEDS[1:]), at) for gap, at in best]
-        return candidates[min(again)[1]]
+        """The best setting of the grid, or of as much of it as time allows: a share of it for each feature bound."""
+        grid = self.grid(algorithm, calibration)
+        random.Random(7).shuffle(grid)
+        bounds = list(dict.fromkeys(setting["bound"] for setting in grid))
+        scored, begin = [], self.driver.cpu_seconds()
+        for at, bound in enumerate(bounds):
+            ends = begin + 0.8 * self.seconds * (at + 1) / len(bounds)
+            for setting in (setting for setting in grid if setting["bound"] == bound):
+                if self.driver.cpu_seconds() < ends or not scored:
+                    scored.append((self.run(setting, TUNING_SEEDS[0])[0], len(scored), setting))
+        again = []
+        for gap, at, setting in sorted(scored)[:20]:
+            if self.driver.cpu_seconds() < begin + self.seconds or len(again) < 3:
+                again.append((gap + sum(self.run(setting, seed)[0] for seed in TUNING_SEEDS[1:]), at, setting))
+        return min(again)[2], f"{len(scored)}/{len(grid)}"
 
-    def report(self, label, setting, writer):
+    def report(self, label, setting, writer, tried=""):
         runs = [self.run(setting, seed) for seed in SEEDS]
         gaps = [r[0] for r in runs]
         row = {"set": self.name, "algorithm": setting["algorithm"], "chosen": label, "calibration": setting["calibration"],
@@ -184,11 +207,26 @@ class Bench:
                "epsilon": runs[0][3], "seconds": statistics.mean(r[4] for r in runs), "steps": runs[0][5],
                "step": setting["step"], "share": setting["share"], "clip": setting["clip"], "radius": setting["radius"],
                "derivative_bound": setting["derivative"], "feature_bound": setting["bound"], "nothing": self.nothing,
-               "published": PUBLISHED.get(self.name, "")}
+               "smoothness": setting["smoothness"], "published": PUBLISHED.get(self.name, ""), "tried": tried}
         writer.writerow(row)
-        print(f"{self.name:11} {setting['algorithm']:18} {label:8} {setting['calibration']:7} {row['min']:9.2e} {row['mean']:9.2e} "
+        print(f"{self.name:11} {setting['algorithm']:18} {label:8} {setting['calibration'] if setting['smoothness'] == 'bounds' else 'smooth':7} {row['min']:9.2e} {row['mean']:9.2e} "
               f"{row['max']:9.2e}  {row['right']:4.1f} / {row['wrong']:4.1f}  {row['epsilon']:5.2f} {row['steps']:5d} {row['seconds']:8.3f}  "
               f"{row['published']}", flush=True)
+
+
+def tasks(name, algorithms):
+    """(algorithm, how its settings are chosen, noise, smoothness) of the rows of a set."""
+    smooth = PROBLEMS[name][2] == "l2"
+    for algorithm in algorithms:
+        if (algorithm == "gs" and not smooth) or (algorithm.startswith("gs-") and smooth):
+            continue  # without an l1 penalty the rules coincide with gs
+        if algorithm != "sgd-1":
+            yield algorithm, "default", "proved", "bounds"
+        if algorithm in ("gs", "gs-r", "coordinate-descent"):
+            yield algorithm, "default", "proved", "private"
+        yield algorithm, "tuned", "proved", "bounds"
+        if algorithm in ("gs", "gs-r") and (name in PUBLISHED or name in ("log1", "log2")):
+            yield algorithm, "tuned", "paper", "bounds"
 
 
 def main():
@@ -200,30 +238,39 @@ def main():
     parser.add_argument("--sets", nargs="*", default=list(PROBLEMS))
     parser.add_argument("--algorithms", nargs="*", default=["gs-r", "gs-s", "gs-q", "gs", "frank-wolfe", "coordinate-descent", "sgd-1", "sgd"])
     parser.add_argument("--csv", default=root / "build-bench/utility.csv")
-    parser.add_argument("--quick", action="store_true", help="a smaller grid")
+    parser.add_argument("--seconds", type=float, default=30, help="of CPU time, for one search")
+    parser.add_argument("--chosen", nargs="*", default=["default", "tuned"])
     options = parser.parse_args()
-    if Path("/dev/shm").is_dir():  # every run has a ledger of its own, which goes with it: no need to wait for a disk
+    if Path("/dev/shm").is_dir():  # ledgers go with the runs: no need to wait for a disk
         os.environ["TMPDIR"] = "/dev/shm"
     driver = Driver(str(options.driver))
     fields = ["set", "algorithm", "chosen", "calibration", "min", "mean", "max", "right", "wrong", "epsilon", "seconds", "steps", "step",
-              "share", "clip", "radius", "derivative_bound", "feature_bound", "nothing", "published"]
+              "share", "clip", "radius", "derivative_bound", "feature_bound", "smoothness", "nothing", "published", "tried"]
     Path(options.csv).parent.mkdir(parents=True, exist_ok=True)
-    with open(options.csv, "w", newline="") as file:
+    done = set()
+    if Path(options.csv).exists():
+        with open(options.csv, newline="") as file:
+            done = {(row["set"], row["algorithm"], row["chosen"], row["calibration"], row["smoothness"]) for row in csv.DictReader(file)}
+    with open(options.csv, "a", newline="") as file:
         writer = csv.DictWriter(file, fields)
-        writer.writeheader()
+        if not done:
+            writer.writeheader()
         print("set         algorithm          chosen   noise         min      mean       max  right/wrong   eps. steps  seconds  published")
         for name in options.sets:
-            bench = Bench(driver, name, Path(options.shared), root / "build-bench/data", options.quick)
+            todo = [task for task in tasks(name, options.algorithms) if (name, *task) not in done and task[1] in options.chosen]
+            if not todo:
+                continue
+            bench = Bench(driver, name, Path(options.shared), root / "build-bench/data", options.seconds)
             print(f"{name}: n = {bench.n}, d = {bench.d}, f* = {bench.optimum:.6f}, nonzeros = {bench.nonzeros}, nothing {bench.nothing:.3g}", flush=True)
-            for algorithm in options.algorithms:
-                smooth = bench.penalty == "l2"
-                if (algorithm == "gs" and not smooth) or (algorithm.startswith("gs-") and smooth):
-                    continue  # without an l1 penalty the rules coincide with gs
-                if algorithm != "sgd-1":
-                    bench.report("default", bench.setting(algorithm), writer)
-                bench.report("tuned", bench.tuned(algorithm, "proved"), writer)
-                if algorithm in ("gs", "gs-r") and (name in PUBLISHED or name in ("log1", "log2")):
-                    bench.report("tuned", bench.tuned(algorithm, "paper"), writer)
+            for algorithm, chosen, calibration, smoothness in todo:
+                if chosen == "tuned":
+                    setting, tried = bench.tuned(algorithm, calibration)
+                    bench.report(chosen, setting, writer, tried)
+                else:
+                    try:
+                        bench.report(chosen, bench.setting(algorithm, smoothness=smoothness), writer)
+                    except Refused as refusal:  # as a private estimate of smoothness is where it would be noise alone
+                        print(f"{name:11} {algorithm:18} {chosen:8} refused: {str(refusal).split('error ')[-1]}", flush=True)
                 file.flush()
 
 
