@@ -43,6 +43,37 @@ TEST(PrivateGreedyCd, EqualsItsTwinWhenEpsilonIsHuge) {
     }
 }
 
+TEST(PrivateGreedyCd, EqualsItsTwinWithTheDatasSmoothnessWhenEpsilonIsHuge) {
+  const Data data = sparse_data(Task::kLogistic, 4000, 10, 0.5, 20);
+  const glm::Objective objective = objective_of(Task::kLogistic, 0.01, 0.01);
+  const auto open =
+      greedy_cd({data.features, data.labels, objective}, {.iterations = 15, .tolerance = 0}, {});
+  ASSERT_TRUE(open);
+  const Fit gated =
+      privately(data, objective, {.iterations = 15},
+                {.epsilon = 1e6, .smoothness = Smoothness::kPrivate, .row_bound = std::sqrt(10.0)});
+  EXPECT_EQ(gated.releases, 31);
+  EXPECT_NEAR(gated.objective, open->objective, 1e-6);
+}
+
+TEST(PrivateGreedyCd, TheModelIsMadeOfReleasedValuesOnlyWithItsSmoothness) {
+  const Data data = sparse_data(Task::kLogistic, 4000, 8, 0.4, 21);
+  const Data others = sparse_data(Task::kLogistic, 4000, 8, 0.9, 22);
+  const glm::Objective objective = objective_of(Task::kLogistic, 0.001, 0, Intercept::kPenalised);
+  const PrivateSite::Limits limits{
+      .epsilon = 2, .smoothness = Smoothness::kPrivate, .row_bound = std::sqrt(8.0)};
+  const PrivateSite site(data.features, limits);
+  const auto fit = greedy_cd(site.problem(data.labels, objective), {.iterations = 12}, {});
+  ASSERT_TRUE(fit) << fit.error().message;
+  const PrivateSite replayed(others.features, limits, site.gate().transcript());
+  const auto again = greedy_cd(replayed.problem(others.labels, objective), {.iterations = 12}, {});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->weights, fit->weights);
+  EXPECT_EQ(again->intercepts, fit->intercepts);
+  const PrivateSite bounds(data.features, {.epsilon = 2});
+  EXPECT_NE(greedy_cd(bounds.problem(data.labels, objective), {.iterations = 12}, {})->weights, fit->weights);
+}
+
 TEST(PrivateGreedyCd, TheModelIsMadeOfReleasedValuesOnly) {
   // Replayed over other people's records, the transcript gives the same model to the bit.
   for (const Calibration calibration : {Calibration::kProved, Calibration::kPaper}) {

@@ -21,6 +21,7 @@ struct PrivateRunOptions {
   double derivative_bound = 1;
   std::optional<double> row_bound{};  // absent: sqrt(d)
   std::optional<std::size_t> records{};  // stated under add-remove; absent: n
+  algorithms::Smoothness smoothness = algorithms::Smoothness::kBounds;
 };
 
 // Features are those of [-1, 1].
@@ -72,6 +73,7 @@ class PrivateRun {
     terms_.emplace(algorithms::PrivateTerms{
         .target = {*privacy::Epsilon::make(options.epsilon), *privacy::Delta::make(options.delta),
                    options.neighbours},
+        .smoothness = options.smoothness,
         .derivative_bound = options.derivative_bound,
         .row_bound = options.row_bound.value_or(std::sqrt(static_cast<double>(columns(data_)))),
         .features = &features_,

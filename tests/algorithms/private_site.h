@@ -24,6 +24,8 @@ class PrivateSite {
     std::uint64_t seed = 1;
     Calibration calibration = Calibration::kProved;
     std::optional<std::size_t> records{};  // stated: the relation is then add-remove
+    Smoothness smoothness = Smoothness::kBounds;
+    double row_bound = 1;
   };
 
   PrivateSite(const linalg::Matrix& features, const Limits& limits, std::optional<privacy::Transcript> transcript = {})
@@ -43,7 +45,9 @@ class PrivateSite {
     gate_->keep_transcript();
     terms_.emplace(PrivateTerms{.target = {*privacy::Epsilon::make(limits.epsilon), delta, neighbours},
                                 .calibration = limits.calibration,
+                                .smoothness = limits.smoothness,
                                 .derivative_bound = limits.derivative_bound,
+                                .row_bound = limits.row_bound,
                                 .label_bound = limits.label_bound,
                                 .features = &features_,
                                 .gate = &*gate_});

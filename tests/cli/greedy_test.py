@@ -34,6 +34,20 @@ class Greedy(CliTest):
         result = self.train("--set", "privacy.calibration=paper", "--set", "algorithm.iterations=1", "--out", "run")
         self.assertAlmostEqual(result["privacy"]["epsilon"], 3.0, places=3)  # 1 for the value, 2 for the selection
 
+    def test_smoothness_is_one_more_release_within_the_same_claim(self):
+        result = self.train("--set", "privacy.smoothness=private", "--out", "run")
+        self.assertLessEqual(result["privacy"]["epsilon"], 2.0)
+        self.assertEqual(result["privacy"]["releases"], 2 * result["rounds"] + 1)
+        plan = self.json_of("plan", "job.toml", "--set", "privacy.smoothness=private")
+        self.assertEqual(len(plan["privacy"]["releases"]), 3)
+        self.assertAlmostEqual(sum(release["share"] for release in plan["privacy"]["releases"]), 1, places=6)
+        self.assertTrue(0 < plan["privacy"]["smoothness_floor"] < 0.1)
+        text = self.succeeds("plan", "job.toml", "--set", "privacy.smoothness=private").stdout
+        self.assertIn("one release before the steps", text)
+        self.assertNotIn("one release before the steps", self.succeeds("plan", "job.toml").stdout)
+        self.refuses("train", "job.toml", "--set", "privacy.smoothness=private", "--set", "privacy.epsilon=0.001", "--out", "other", "--quiet",
+                     says="would say nothing")
+
     def test_what_would_look_at_the_data_is_refused(self):
         self.train("--out", "run")
         self.refuses("train", "job.toml", "--set", "algorithm.smoothness=data", "--out", "other", "--quiet", says="smoothness")

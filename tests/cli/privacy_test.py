@@ -197,7 +197,7 @@ class Private(CliTest):
         def refused(assignment, says):
             self.refuses("train", "job.toml", "--set", assignment, "--out", "run", "--quiet", says=says)
 
-        refused("privacy.smoothness=private", "no algorithm of this version estimates it privately")
+        refused("privacy.smoothness=private", "only greedy-cd and coordinate-descent take steps by smoothness constants")
         refused("privacy.epsilon=0", "privacy.epsilon")
         refused("privacy.delta=1.5", "privacy.delta")
         refused("data.scale=standardize", "data.scale")

@@ -12,6 +12,7 @@
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/kept_margins.h"
 #include "parley/algorithms/private_terms.h"
+#include "parley/algorithms/smoothness.h"
 #include "parley/glm/penalties.h"
 #include "parley/linalg/public_random.h"
 #include "parley/privacy/accounting/step_noise.h"
@@ -47,16 +48,9 @@ Result<void> check(const Problem& problem, const CoordinateSettings& settings) {
   if (problem.privacy != nullptr && objective.intercept == Intercept::kFree)
     return fail(bad_input({.field = "intercept"},
                           "a private run takes a penalised intercept (a column of ones) or none"));
-  if (problem.privacy != nullptr && (problem.privacy->calibration != Calibration::kProved ||
-                                     problem.privacy->smoothness != Smoothness::kBounds))
-    return fail(bad_input({.field = "privacy"},
-                          "coordinate-descent takes calibration = \"proved\" and smoothness = \"bounds\""));
+  if (problem.privacy != nullptr && problem.privacy->calibration != Calibration::kProved)
+    return fail(bad_input({.field = "privacy"}, "coordinate-descent takes calibration = \"proved\""));
   return {};
-}
-
-// sup of the second derivative of the loss along one margin.
-double coordinate_curvature(glm::Task task) {
-  return task == glm::Task::kSoftmax ? 0.25 : glm::curvature_bound(task);
 }
 
 // Partial derivatives made when they are asked for: a sum over one column.
@@ -98,11 +92,12 @@ class OpenColumns {
   [[nodiscard]] static std::int64_t steps() { return std::numeric_limits<std::int64_t>::max(); }
 
   // M_j of the coordinates of one class; infinity for a column of zeros, whose weight never moves.
-  [[nodiscard]] std::vector<double> smoothness(double curvature) const {
+  [[nodiscard]] Result<std::vector<double>> smoothness(const Problem& problem) const {
+    const double c = coordinate_curvature(problem.objective.task);
     std::vector<double> of = features_.column_squared_norms();
     for (double& m : of)
-      m = m > 0 ? m * curvature / static_cast<double>(rows_) : std::numeric_limits<double>::infinity();
-    if (width_ != columns_) of.push_back(curvature);
+      m = m > 0 ? m * c / static_cast<double>(rows_) : std::numeric_limits<double>::infinity();
+    if (width_ != columns_) of.push_back(c);
     return of;
   }
 
@@ -119,6 +114,7 @@ class OpenColumns {
 struct Extent {
   int passes = kPasses;
   double gamma = 1;
+  double reach = std::numeric_limits<double>::infinity();  // that noise allows, for M_j of the bounds
 };
 
 // The noise that gamma P = `reach` passes of full steps leave in a margin is at most
@@ -143,6 +139,7 @@ Result<Extent> extent_of(const Problem& problem, const CoordinateSettings& setti
     extent.passes = settings.passes.value_or(
         static_cast<int>(std::clamp(std::ceil(reach), 1.0, static_cast<double>(kPasses))));
     extent.gamma = std::min(1.0, reach / extent.passes);
+    extent.reach = reach;
   }
   extent.passes = settings.passes.value_or(extent.passes);
   extent.gamma = settings.step.value_or(extent.gamma);
@@ -156,6 +153,9 @@ class PrivateColumns {
  public:
   static Result<PrivateColumns> make(const Problem& problem, std::int64_t steps) {
     const PrivateTerms& terms = *problem.privacy;
+    PARLEY_TRY(const std::optional<SmoothnessRelease> release, plan_smoothness(terms));
+    const std::vector<privacy::Event> once =
+        release ? std::vector{release->event} : std::vector<privacy::Event>{};
     PARLEY_TRY(privacy::ExactSums sums,
                privacy::ExactSums::make(*terms.features,
                                         {.derivative_bound = terms.derivative_bound,
@@ -164,14 +164,16 @@ class PrivateColumns {
                                          .neighbours = terms.target.neighbours,
                                          .unit = terms.unit}));
     const privacy::Grain grain = privacy::ExactSums::value_grain();
-    PARLEY_TRY(
-        const privacy::StepNoise noise,
-        privacy::step_noise(
-            terms.target,
-            {.steps = steps, .share = 0, .value_sensitivity = grain.grains(sums.value_sensitivity())}));
+    PARLEY_TRY(const privacy::StepNoise noise,
+               privacy::step_noise(terms.target, {.steps = steps,
+                                                  .share = 0,
+                                                  .value_sensitivity = grain.grains(sums.value_sensitivity()),
+                                                  .once = once}));
     PARLEY_TRY(const std::int64_t reserved,
-               terms.gate->reserve({.step = noise.step, .steps = steps}, terms.target.delta));
-    return PrivateColumns(terms, std::move(sums), {std::ldexp(noise.value_sigma, grain.exponent)}, reserved);
+               terms.gate->reserve({.once = once, .step = noise.step, .steps = steps}, terms.target.delta));
+    PrivateColumns columns(terms, std::move(sums), {std::ldexp(noise.value_sigma, grain.exponent)}, reserved);
+    columns.release_ = release;
+    return columns;
   }
 
   void assign(std::span<const double> derivatives) { sums_.hold(derivatives); }
@@ -183,14 +185,8 @@ class PrivateColumns {
     PARLEY_TRY(const auto released, terms_.gate->gaussian(sums_.value<privacy::L2>(coordinate), noise_));
     return released.value() * sums_.contribution(coordinate);
   }
-  [[nodiscard]] std::vector<double> smoothness(double curvature) const {
-    std::vector<double> of;
-    for (std::size_t j = 0; j < terms_.features->columns(); ++j) {
-      const double bound = terms_.features->bound(j);
-      of.push_back(bound > 0 ? curvature * bound * bound : std::numeric_limits<double>::infinity());
-    }
-    of.push_back(curvature);  // of the intercept, when there is one
-    return of;
+  [[nodiscard]] Result<std::vector<double>> smoothness(const Problem& problem) const {
+    return private_smoothness(problem, release_);
   }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
 
@@ -202,7 +198,18 @@ class PrivateColumns {
   privacy::ExactSums sums_;
   privacy::Deviation noise_;
   std::int64_t steps_;
+  std::optional<SmoothnessRelease> release_;
 };
+
+// Steps of gamma / M_j are longer by what M_j is below that of the bounds, and so is their noise.
+double gamma_within_reach(const Problem& problem, const CoordinateSettings& settings, const Extent& extent,
+                          std::span<const double> smoothness) {
+  if (problem.privacy == nullptr || settings.step) return extent.gamma;
+  const std::vector<double> of_bounds = smoothness_of_bounds(problem);
+  double least = 1;
+  for (std::size_t j = 0; j < of_bounds.size(); ++j) least = std::min(least, smoothness[j] / of_bounds[j]);
+  return std::min(1.0, least * extent.reach / extent.passes);
+}
 
 // Which coordinate a step takes.
 class Order {
@@ -230,7 +237,8 @@ Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, 
   const bool free = problem.objective.intercept == Intercept::kFree;
   const bool may_converge =  // a random pass need not have looked everywhere, and noise has no last pass
       settings.order == CoordinateOrder::kCyclic && settings.tolerance > 0 && problem.privacy == nullptr;
-  const std::vector<double> smoothness = columns.smoothness(coordinate_curvature(problem.objective.task));
+  PARLEY_TRY(const std::vector<double> smoothness, columns.smoothness(problem));
+  const double gamma = gamma_within_reach(problem, settings, extent, smoothness);
   const std::size_t coordinates = margins.coordinates();
   const Order order(settings, coordinates);
 
@@ -244,7 +252,7 @@ Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, 
         break;
       }
       const std::size_t c = order.at(static_cast<std::uint64_t>(pass - 1) * coordinates + s);
-      const double m = smoothness[c % margins.width()] / extent.gamma;
+      const double m = smoothness[c % margins.width()] / gamma;
       ++fit.iterations;
       if (!std::isfinite(m)) continue;
       PARLEY_TRY(const double g, columns.partial(c));
@@ -295,7 +303,7 @@ Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings&
              PrivateColumns::make(
                  problem, static_cast<std::int64_t>(extent.passes) * static_cast<std::int64_t>(coordinates)));
   PARLEY_TRY(Fit fit, descend(problem, settings, extent, columns, observer));
-  fit.releases = fit.iterations;
+  fit.releases = problem.privacy->gate->releases();
   return fit;
 }
 

@@ -9,11 +9,10 @@
 //     g   = 1/n sum_i phi'_i x_ij                                      (private: + Gaussian noise, by the
 //     gate) W_j <- prox(W_j - gamma/M_j g;  gamma/M_j)
 //
-// M_j bounds the curvature of the mean loss along coordinate j: c/n ||x_j||^2 from the data, or c B_j^2 from
-// the public bounds |x_ij| <= B_j when the run is private; c = 1 (squared), 1/4 (logistic, softmax), 2
-// (squared hinge). Softmax: one coordinate per class and column. A penalised intercept is one more column of
-// ones; a free one is such a column without penalty. A step costs the nonzeros of its column: margins follow
-// single weights (kept_margins.h).
+// M_j bounds the curvature of the mean loss along coordinate j (smoothness.h): of the data, or, when the run
+// is private, of the public bounds |x_ij| <= B_j or of a release of its own. Softmax: one coordinate per
+// class and column. A penalised intercept is one more column of ones; a free one is such a column without
+// penalty. A step costs the nonzeros of its column: margins follow single weights (kept_margins.h).
 #pragma once
 #include <cstdint>
 #include <optional>

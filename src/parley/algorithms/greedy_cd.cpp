@@ -9,6 +9,7 @@
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/greedy_cd_sites.h"
 #include "parley/algorithms/private_terms.h"
+#include "parley/algorithms/smoothness.h"
 
 namespace parley::algorithms {
 
@@ -39,23 +40,19 @@ Result<void> check(const Problem& problem, const GreedySettings& settings) {
   if (problem.privacy == nullptr) return {};
   if (objective.intercept == Intercept::kFree)
     return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
-  if (settings.smoothness == SmoothnessFrom::kData || problem.privacy->smoothness != Smoothness::kBounds)
-    return fail(bad_input({.field = "smoothness"}, "a private run of greedy-cd takes it from the bounds"));
+  if (settings.smoothness == SmoothnessFrom::kData)
+    return fail(
+        bad_input({.field = "smoothness"},
+                  "a private run of greedy-cd takes it from the bounds, or privately (privacy.smoothness)"));
   return {};
-}
-
-// sup of the second derivative of the loss along one margin.
-double coordinate_curvature(glm::Task task) {
-  return task == glm::Task::kSoftmax ? 0.25 : glm::curvature_bound(task);
 }
 
 // M_j of every coordinate of a class. A column of zeros counts like the smallest of the others; it is never worth a step.
 std::vector<double> smoothness(const Problem& problem, SmoothnessFrom from) {
+  if (problem.privacy != nullptr) return smoothness_of_bounds(problem);
   const double c = coordinate_curvature(problem.objective.task);
   std::vector<double> of(static_cast<std::size_t>(problem.features.cols()), c);
-  if (problem.privacy != nullptr) {
-    for (std::size_t j = 0; j < of.size(); ++j) of[j] *= std::pow(problem.privacy->features->bound(j), 2);
-  } else if (from == SmoothnessFrom::kData) {
+  if (from == SmoothnessFrom::kData) {
     of = problem.features.column_squared_norms();
     double least = std::numeric_limits<double>::infinity();
     for (double& m : of) {
@@ -73,11 +70,20 @@ struct GreedyPoint {
   GreedyPoint(const Problem& problem, const GreedySettings& settings)
       : margins(problem, settings.upkeep),
         smoothness(algorithms::smoothness(problem, settings.smoothness.value_or(SmoothnessFrom::kData))),
-        slopes(smoothness),
+        slopes(smoothness.size()),
         weights(margins.coordinates()),
-        scores{settings.rule, glm::penalty_of(problem.objective), weights, smoothness, slopes,
-               problem.objective.intercept == Intercept::kFree} {
-    for (double& slope : slopes) slope = 1 / std::sqrt(slope);
+        scores{settings.rule, glm::penalty_of(problem.objective),
+               weights,       smoothness,
+               slopes,        problem.objective.intercept == Intercept::kFree} {
+    set_slopes();
+  }
+
+  void take(std::span<const double> released) {
+    std::copy(released.begin(), released.end(), smoothness.begin());
+    set_slopes();
+  }
+  void set_slopes() {
+    for (std::size_t j = 0; j < slopes.size(); ++j) slopes[j] = 1 / std::sqrt(smoothness[j]);
     scores.alike =
         std::all_of(smoothness.begin(), smoothness.end(), [&](double m) { return m == smoothness.front(); });
   }
@@ -174,7 +180,11 @@ Result<Fit> privately(const Problem& problem, const GreedySettings& settings, co
   GreedyPoint point(problem, settings);
   const std::int64_t asked =
       settings.iterations.value_or(greedy_steps(problem.privacy->target, problem.privacy->records(), point.weights.size()));
-  PARLEY_TRY(GatedSite site, GatedSite::open(problem, point.scores, asked, settings.share));
+  PARLEY_TRY(const std::optional<SmoothnessRelease> release, plan_smoothness(*problem.privacy));
+  PARLEY_TRY(GatedSite site, GatedSite::reserve(problem, asked, settings.share, release));
+  PARLEY_TRY(const std::vector<double> smoothness, private_smoothness(problem, release));
+  point.take(smoothness);
+  PARLEY_CHECK(site.rank_by(point.scores));
   point.largest_weight = site.largest_weight(point.scores);
   PARLEY_CHECK(refresh(point, site));
 

@@ -25,8 +25,12 @@ constexpr std::int64_t kFewSteps = 6;
 constexpr double kCheapStep = 1;
 constexpr std::size_t kMostKept = 256;
 
-std::vector<Event> times(std::vector<Event> events, std::int64_t steps) {
-  for (Event& event : events) event.count *= steps;
+std::vector<Event> whole_run(const GreedyShape& shape, const std::vector<Event>& step) {
+  std::vector<Event> events = shape.once;
+  for (Event event : step) {
+    event.count *= shape.steps;
+    events.push_back(event);
+  }
   return events;
 }
 
@@ -43,7 +47,7 @@ Result<GreedyNoise> laplace_noise(const privacy::Target& target, const GreedySha
   };
   const auto plan_at = [&](double scale) {
     const auto noise = at(scale);
-    return privacy::Plan{target.neighbours, noise ? times(noise->step, shape.steps)
+    return privacy::Plan{target.neighbours, noise ? whole_run(shape, noise->step)
                                                   : std::vector<Event>{{privacy::Unprotected{}, 1}}};
   };
   const double guess = target.epsilon.value() / static_cast<double>(shape.steps) /
@@ -57,7 +61,8 @@ Result<GreedyNoise> gaussian_noise(const privacy::Target& target, const GreedySh
   PARLEY_TRY(const privacy::StepNoise noise,
              privacy::step_noise(target, {.steps = shape.steps,
                                           .share = share,
-                                          .value_sensitivity = grain.grains(shape.value_sensitivity)}));
+                                          .value_sensitivity = grain.grains(shape.value_sensitivity),
+                                          .once = shape.once}));
   return GreedyNoise{.selection_epsilon = noise.selection_epsilon,
                      .value_noise = noise.value_sigma * grain.value(),
                      .step = noise.step};
@@ -116,6 +121,7 @@ Result<GreedyNoise> greedy_noise(const PrivateTerms& terms, const GreedyShape& s
   if (terms.calibration == Calibration::kPaper) return paper_noise(terms.target, shape);
   // Calibration takes a tenth of a second and is a function of public numbers: what a table over seeds and settings asks
   // for again is kept.
+  if (!shape.once.empty()) return proved_noise(terms.target, shape);
   using Key = std::tuple<double, double, privacy::Neighbours, std::int64_t, std::size_t, double, double>;
   thread_local std::map<Key, GreedyNoise> known;
   const Key key{terms.target.epsilon.value(), terms.target.delta.value(), terms.target.neighbours, shape.steps,

@@ -35,6 +35,7 @@ struct GreedyShape {
   std::size_t coordinates = 1;
   double value_sensitivity = 2;  // in contributions, as ExactSums states it
   std::optional<double> share;   // of the selection; by the rule above when absent
+  std::vector<privacy::Event> once{};  // what the run releases before the steps, with its noise fixed already
 };
 
 std::int64_t greedy_steps(const privacy::Target& target, double records, std::size_t coordinates);

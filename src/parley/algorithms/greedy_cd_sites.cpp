@@ -10,22 +10,28 @@ namespace parley::algorithms {
 
 using namespace privacy;
 
-Result<GatedSite> GatedSite::open(const Problem& problem, const GreedyScores& scores, std::int64_t steps,
-                                  std::optional<double> share) {
+Result<GatedSite> GatedSite::reserve(const Problem& problem, std::int64_t steps, std::optional<double> share,
+                                     const std::optional<SmoothnessRelease>& smoothness) {
   const PrivateTerms& terms = *problem.privacy;
   PARLEY_TRY(ExactSums sums, exact_sums_of(problem));
   GatedSite site(*terms.gate, std::move(sums));
+  const std::vector<Event> once = smoothness ? std::vector{smoothness->event} : std::vector<Event>{};
   PARLEY_TRY(site.noise_, greedy_noise(terms, {.steps = steps,
                                                .coordinates = site.sums_.coordinates(),
                                                .value_sensitivity = site.sums_.value_sensitivity(),
-                                               .share = share}));
-  PARLEY_TRY(site.steps_, terms.gate->reserve({.step = site.noise_.step, .steps = steps}, terms.target.delta));
-  if (!site.noise_.noisy_max) {
-    PARLEY_TRY(const Epsilon epsilon, Epsilon::make(site.noise_.selection_epsilon));
-    PARLEY_TRY(site.board_, ScoreBoard::open(*terms.gate, {epsilon, site.sums_.score_sensitivity(scores)},
-                                             site.sums_.coordinates()));
-  }
+                                               .share = share,
+                                               .once = once}));
+  PARLEY_TRY(site.steps_, terms.gate->reserve({.once = once, .step = site.noise_.step, .steps = steps},
+                                              terms.target.delta));
   return site;
+}
+
+Result<void> GatedSite::rank_by(const GreedyScores& scores) {
+  if (noise_.noisy_max) return {};
+  PARLEY_TRY(const Epsilon epsilon, Epsilon::make(noise_.selection_epsilon));
+  PARLEY_TRY(board_,
+             ScoreBoard::open(*gate_, {epsilon, sums_.score_sensitivity(scores)}, sums_.coordinates()));
+  return {};
 }
 
 Result<std::size_t> GatedSite::select(const GreedyScores& scores) {

@@ -8,6 +8,7 @@
 #include "parley/algorithms/greedy_cd_rules.h"
 #include "parley/algorithms/kept_margins.h"
 #include "parley/algorithms/largest_score.h"
+#include "parley/algorithms/smoothness.h"
 #include "parley/core/result.h"
 #include "parley/privacy/score_board.h"
 
@@ -47,9 +48,12 @@ class OpenSite {
 
 class GatedSite {
  public:
-  // Calibrates and charges the whole run: at most `steps` steps, as many as the budget holds.
-  static Result<GatedSite> open(const Problem& problem, const GreedyScores& scores, std::int64_t steps,
-                                std::optional<double> share);
+  // Calibrates and charges the whole run: at most `steps` steps, as many as the budget holds, and what it
+  // releases before them.
+  static Result<GatedSite> reserve(const Problem& problem, std::int64_t steps, std::optional<double> share,
+                                   const std::optional<SmoothnessRelease>& smoothness);
+  // Before the first ranking, once the scores' parameters are known.
+  Result<void> rank_by(const GreedyScores& scores);
 
   privacy::ExactSums& sums() { return sums_; }
   Result<void> rank(std::size_t coordinate, const GreedyScores& scores) {

@@ -63,10 +63,9 @@ void read_privacy(Toml settings, PrivacySection& section) {
   settings.choice<algorithms::Calibration>(
       "calibration", section.calibration,
       {{"proved", algorithms::Calibration::kProved}, {"paper", algorithms::Calibration::kPaper}});
-  settings.choice<algorithms::Smoothness>("smoothness", section.smoothness,
-                                         {{"bounds", algorithms::Smoothness::kBounds}, {"private", algorithms::Smoothness::kPrivate}});
-  if (section.smoothness == algorithms::Smoothness::kPrivate)
-    settings.reject("smoothness", "no algorithm of this version estimates it privately; use \"bounds\"");
+  settings.choice<algorithms::Smoothness>(
+      "smoothness", section.smoothness,
+      {{"bounds", algorithms::Smoothness::kBounds}, {"private", algorithms::Smoothness::kPrivate}});
   settings.number("derivative_bound", section.derivative_bound, above(0));
   std::int64_t records = 0;
   if (settings.integer("records", records, between(1, kMostRecords))) section.records = records;
@@ -89,6 +88,11 @@ void check_privacy(Toml& toml, const Job& job) {
     toml.table("data").reject("scale", "standardize takes means and deviations from the data, which is not private; use \"bounds\" or \"none\"");
   if (job.objective.intercept == glm::Intercept::kFree)
     toml.table("model").reject("intercept", "a free intercept has no private form; use \"penalised\" or false");
+  if (job.privacy->smoothness == algorithms::Smoothness::kPrivate && job.algorithm != "greedy-cd" &&
+      job.algorithm != "coordinate-descent")
+    toml.table("privacy").reject(
+        "smoothness",
+        "only greedy-cd and coordinate-descent take steps by smoothness constants; use \"bounds\"");
 }
 
 // Add-remove hides how many records there are. What depends on that takes a number that the job states, and what would

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "parley/algorithms/smoothness.h"
 #include "parley/catalog/run.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
@@ -105,6 +106,8 @@ Result<JobPlan> plan_job(const Job& job) {
     return fail(failed(fmt::format("{} released nothing: there is nothing to plan", job.algorithm)));
   }
   plan.steps = site->gate().requests().back().steps;
+  PARLEY_TRY(const auto smoothness, algorithms::plan_smoothness(site->terms()));
+  if (smoothness) plan.smoothness_floor = smoothness->floor;
   PARLEY_TRY(plan.privacy, site->report());
   PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(plan.privacy->plan, site->terms().target.delta));
   plan.privacy->epsilon = account.epsilon;
@@ -121,18 +124,21 @@ std::string plan_json(const Job& job, const JobPlan& plan) {
   Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}, {"memory_bytes", plan.memory_bytes}};
   json["privacy"] = nullptr;
   if (plan.privacy) {
-    json["privacy"] = {{"epsilon", plan.privacy->epsilon},
-                       {"delta", plan.privacy->delta},
-                       {"unit", privacy::name(plan.privacy->unit)},
-                       {"neighbours", privacy::name(plan.privacy->neighbours)},
-                       {"against", privacy::name(plan.privacy->against)},
-                       {"accountant", plan.privacy->accountant},
-                       {"derivative_bound", plan.privacy->derivative_bound},
-                       {"steps", plan.steps},
-                       {"steps_the_budget_holds", plan.fitting_steps},
-                       {"steps_suggested", plan.quiet_steps ? Json(std::max<std::int64_t>(1, *plan.quiet_steps)) : Json(plan.steps)},
-                       {"noise_to_signal", plan.privacy->noise_to_signal},
-                       {"releases", Json::array()}};
+    json["privacy"] = {
+        {"epsilon", plan.privacy->epsilon},
+        {"delta", plan.privacy->delta},
+        {"unit", privacy::name(plan.privacy->unit)},
+        {"neighbours", privacy::name(plan.privacy->neighbours)},
+        {"against", privacy::name(plan.privacy->against)},
+        {"accountant", plan.privacy->accountant},
+        {"derivative_bound", plan.privacy->derivative_bound},
+        {"steps", plan.steps},
+        {"steps_the_budget_holds", plan.fitting_steps},
+        {"steps_suggested",
+         plan.quiet_steps ? Json(std::max<std::int64_t>(1, *plan.quiet_steps)) : Json(plan.steps)},
+        {"noise_to_signal", plan.privacy->noise_to_signal},
+        {"smoothness_floor", plan.smoothness_floor ? Json(*plan.smoothness_floor) : Json(nullptr)},
+        {"releases", Json::array()}};
     for (const PlannedRelease& release : plan.releases) {
       Json event = Json::parse(privacy::to_json(release.event));
       event["noise_to_signal"] = release.noise_to_signal;
@@ -156,6 +162,11 @@ std::string plan_table(const Job& job, const JobPlan& plan) {
   line("cost", fmt::format("epsilon {} at delta {} ({}), for one {}, {} neighbours", privacy::rounded_up(plan.privacy->epsilon, 4),
                            privacy::rounded_up(plan.privacy->delta, 3), plan.privacy->accountant, privacy::name(plan.privacy->unit),
                            privacy::name(plan.privacy->neighbours)));
+  if (plan.smoothness_floor)
+    line("smoothness",
+         fmt::format(
+             "one release before the steps; no column counts for less than {:.2g} of its bound's constant",
+             *plan.smoothness_floor));
   if (plan.risk) line("excess risk", fmt::format("order of {} = {:.3g}", plan.risk->formula, plan.risk->value));
   table += fmt::format("\n  {:<22} {:>10}  {:<34} {:>16} {:>8}\n", "release", "count", "noise", "noise / signal", "share");
   for (const PlannedRelease& release : plan.releases)

@@ -34,6 +34,8 @@ struct JobPlan {
   std::int64_t fitting_steps = 0;           // those the budget of the site's ledger still holds
   std::optional<std::int64_t> quiet_steps;  // the most steps whose noise stays below a tenth of the largest signal
   std::vector<PlannedRelease> releases;
+  std::optional<double>
+      smoothness_floor;  // the least that a private estimate can say of a column, as a share of its bound's
   std::optional<RiskOrder> risk;
   std::vector<std::string> warnings;
 };

@@ -146,3 +146,78 @@ TEST(ClippedScores, AreRefusedWhereTheyWouldNotBeDoubles) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("53 bits"), std::string::npos) << refused.error().message;
 }
+
+namespace {
+
+GridFeatures grid_of(const std::vector<std::vector<double>>& rows, const std::vector<double>& bounds,
+                     std::optional<std::size_t> stated = std::nullopt) {
+  std::vector<double> column_major;
+  for (std::size_t j = 0; j < bounds.size(); ++j)
+    for (const auto& row : rows) column_major.push_back(row[j]);
+  return GridFeatures::make(
+             linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()),
+                                        static_cast<linalg::Index>(bounds.size()), column_major),
+             bounds, stated)
+      .value();
+}
+
+}  // namespace
+
+TEST(ColumnSquares, AreSumsOfSquaresInSquaresOfTheBounds) {
+  const GridFeatures features = grid_of({{2, 0.25}, {-1, 0}, {5, 0.5}}, {2, 0.5});
+  const auto squares = clipped_column_squares(features, {.bound = 2, .grain = {-20}});
+  ASSERT_TRUE(squares);
+  EXPECT_EQ(seen(*squares), (std::vector<double>{1 + 0.25 + 1, 0.25 + 1}));  // 5 is clipped to its bound
+  EXPECT_NEAR(squares->sensitivity(), 2 * std::sqrt(2.0), 1e-8);
+  // (1, 1) is longer than 1 and is shortened; (0.25, 0) is not.
+  const auto shortened =
+      clipped_column_squares(grid_of({{2, 0.5}, {-1, 0}}, {2, 0.5}), {.bound = 1, .grain = {-20}});
+  EXPECT_NEAR(seen(*shortened)[0], std::sqrt(0.5) + 0.25, 1e-5);
+  EXPECT_NEAR(seen(*shortened)[1], std::sqrt(0.5), 1e-5);
+}
+
+TEST(ColumnSquares, NeverMoveByMoreThanTheyState) {
+  std::mt19937_64 random(17);
+  for (const Neighbours neighbours : {Neighbours::kReplaceOne, Neighbours::kAddRemove}) {
+    double closest = 0;
+    for (int trial = 0; trial < 2000; ++trial) {
+      const std::size_t columns = 1 + random() % 5;
+      const std::vector<double> bounds(columns, 0.5 + static_cast<double>(random() % 3));
+      // Rows of which some reach as far as the bound lets them, along few columns.
+      const auto row = [&] {
+        std::vector<double> values(columns);
+        for (double& value : values)
+          value = random() % 3 == 0 ? nasty(random) : random() % 2 == 0 ? bounds[0] : 0.0;
+        return values;
+      };
+      std::vector<std::vector<double>> records(2 + random() % 5);
+      for (auto& record : records) record = row();
+      auto neighbour = records;
+      if (neighbours == Neighbours::kReplaceOne)
+        neighbour[random() % neighbour.size()] = row();
+      else
+        neighbour.pop_back();
+      const auto stated = neighbours == Neighbours::kAddRemove ? std::optional<std::size_t>(4) : std::nullopt;
+      const ClipRule rule{
+          .bound = 0.3 + static_cast<double>(random() % 4), .grain = {-12}, .neighbours = neighbours};
+      const auto one = clipped_column_squares(grid_of(records, bounds, stated), rule);
+      const auto two = clipped_column_squares(grid_of(neighbour, bounds, stated), rule);
+      ASSERT_TRUE(one && two);
+      double squares = 0;
+      for (std::size_t j = 0; j < columns; ++j) squares += std::pow(seen(*one)[j] - seen(*two)[j], 2);
+      ASSERT_LE(std::sqrt(squares), one->sensitivity());
+      ASSERT_EQ(one->sensitivity(), column_squares_sensitivity(rule));
+      closest = std::max(closest, std::sqrt(squares) / one->sensitivity());
+    }
+    EXPECT_GT(closest, 0.99) << "the bound is reached";
+  }
+}
+
+TEST(ColumnSquares, AreRefusedWhereNothingCanBeStated) {
+  const GridFeatures features = grid_of({{1, 1}}, {1, 1});
+  EXPECT_FALSE(clipped_column_squares(features, {.bound = 0, .grain = {-20}}));
+  EXPECT_FALSE(clipped_column_squares(features, {.bound = std::nan(""), .grain = {-20}}));
+  EXPECT_FALSE(
+      clipped_column_squares(features, {.bound = 1, .grain = {-20}, .neighbours = Neighbours::kAddRemove}))
+      << "the number of records was not stated";
+}

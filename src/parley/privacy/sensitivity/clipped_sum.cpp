@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace parley::privacy {
 
@@ -28,6 +29,9 @@ constexpr double kLargestCount = 4.0e18;
 // Scores become doubles when they are selected by: beyond this they would be rounded, and two neighbours could move
 // further apart than the sensitivity says.
 constexpr double kLargestScore = 0x1p53;
+
+// What the rounding of a norm and of the factor made from it is given.
+constexpr double kNormRoom = 1 + 1e-9;
 
 // floor(B/g): division by a power of two is exact, so this is the true floor.
 Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms, double largest = kLargestCount) {
@@ -123,6 +127,47 @@ Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&
   for (std::size_t at = 0; at < given.values.size(); ++at)
     grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
   return SensitivityBound::state<Linf>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
+}
+
+double column_squares_sensitivity(const ClipRule& rule) {
+  // No two of the vectors have a negative product, so replacing one by another is at most a step to the side.
+  const double sides = rule.neighbours == Neighbours::kReplaceOne ? std::sqrt(2.0) : 1.0;
+  return sides * rule.bound * kNormRoom;
+}
+
+Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& features, const ClipRule& rule) {
+  PARLEY_CHECK(features.check(rule.neighbours));
+  PARLEY_TRY(const std::int64_t largest,
+             largest_count({1.0, rule.grain}, static_cast<std::size_t>(features.most_records())));
+  if (!(rule.bound > 0) || !std::isfinite(rule.bound))
+    return fail(
+        bad_input({.field = "bound"}, "must be a finite number above 0", fmt::format("{}", rule.bound)));
+  const linalg::Matrix plain = features.matrix().with_column_scale({});
+  const double limit = std::ldexp(rule.bound, -rule.grain.exponent) * kNormRoom;
+  GridVector grid{std::vector<std::int64_t>(features.columns(), 0), rule.grain};
+  std::vector<std::pair<std::size_t, std::int64_t>> row;
+  for (linalg::Index i = 0; i < plain.rows(); ++i) {
+    double fourth_powers = 0;
+    const auto share = [&](linalg::Index j, double value) {  // (x_ij / B_j)^2, in [0, 1]
+      const double part = std::min(1.0, std::abs(value) / features.stored_bound(static_cast<std::size_t>(j)));
+      return part * part;
+    };
+    plain.for_each_in_row(
+        i, [&](linalg::Index j, double value) { fourth_powers += share(j, value) * share(j, value); });
+    const double factor = std::min(1.0, rule.bound / std::sqrt(std::max(fourth_powers, 0x1p-1000)));
+    row.clear();
+    double squares = 0;
+    plain.for_each_in_row(i, [&](linalg::Index j, double value) {
+      const double counts = std::floor(std::ldexp(share(j, value) * factor, -rule.grain.exponent));
+      if (!(counts >= 0 && counts <= static_cast<double>(largest)))
+        return;  // fails closed: what is no number is left out
+      row.emplace_back(static_cast<std::size_t>(j), static_cast<std::int64_t>(counts));
+      squares += counts * counts;
+    });
+    if (!(squares <= limit * limit)) continue;  // cannot happen; a bound that did not hold must not pass
+    for (const auto& [j, counts] : row) grid.counts[j] += counts;
+  }
+  return SensitivityBound::state<L2>(std::move(grid), column_squares_sensitivity(rule), rule);
 }
 
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule) {

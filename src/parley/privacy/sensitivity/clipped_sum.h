@@ -3,17 +3,19 @@
 // result, and no rounding is left out of the bound.
 //
 // With grain g and contributions bounded by B:
-//   scalar       |q_i| <= floor(B/g)                    one record moves the sum by  floor(B/g)      (add-remove)
-//                                                                                  2 floor(B/g)    (replace-one)
+//   scalar       |q_i| <= floor(B/g)                    one record moves the sum by  floor(B/g) (add-remove)
+//                                                                                  2 floor(B/g) (replace-one)
 //   vector (l2)  ||q_i|| <= B/g + sqrt(m)/2             (each of m coordinates is rounded by at most 1/2)
 //                                                        and twice that for replace-one
 //   values       one record owns one coordinate: |q_i| <= floor(B/g); 2 floor(B/g) for replace-one
+//   squares      nonnegative and rounded down: ||q_i|| <= B/g; sqrt(2) B/g for replace-one
 // A contribution that is not a finite number counts as 0. Proof notes: sensitivity.md.
 #pragma once
 #include <cstddef>
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/privacy/sensitivity/grid_features.h"
 #include "parley/privacy/sensitivity/theorems.h"
 #include "parley/privacy/values.h"
 
@@ -42,6 +44,12 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
 // Scores u_j = sum_i clip(x_ij, [-B, B]), one per coordinate, for selection: one record moves each score by at most
 // 2 floor(B/g) grains (replace-one), whatever the number of coordinates.
 Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule);
+
+// How large columns are, in squares of their bounds: entry j is sum_i t_i (x_ij / B_j)^2, t_i = min(1, B /
+// ||((x_ij / B_j)^2)_j||). The features' grid enforces |x_ij| <= B_j; rule.bound is B.
+Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& features, const ClipRule& rule);
+// What it states: public, known before anybody looks at a record.
+double column_squares_sensitivity(const ClipRule& rule);
 
 // (clip(x_1), ..., clip(x_n)): one value per record travels. Only replace-one makes sense: the length is public.
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule);
