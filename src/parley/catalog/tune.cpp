@@ -150,27 +150,23 @@ Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site,
   if (!fitting) return fail(failed("tuning: no noise within the range of double precision meets this target"));
   PARLEY_TRY(privacy::PaidRuns runs, site.gate().reserve_best_of(repetitions, fitting->plans, fitting->scoring.plan, target.delta));
 
-  std::optional<Tuned> best;
-  double best_score = 0;
-  while (runs.left() > 0) {
-    const std::size_t at = site.bits().below(trials.size());
-    PARLEY_TRY(privacy::PaidRuns::Run run, runs.next(at));
+  using Scored = privacy::PaidRuns::Scored<Tuned>;
+  const auto once = [&](privacy::PaidRuns::Run& run) -> Result<Scored> {
+    const Trial& trial = trials[run.setting];
     algorithms::PrivateTerms terms = site.terms();
     terms.target = {*Epsilon::make(low), target.delta, target.neighbours};
     terms.gate = &run.training;
-    PARLEY_TRY(algorithms::Fit fit, trials[at].trainer({site.features(), data.labels, trials[at].objective, &terms}, observer));
+    PARLEY_TRY(algorithms::Fit fit,
+               trial.trainer({site.features(), data.labels, trial.objective, &terms}, observer));
     PARLEY_CHECK(run.scoring.reserve({.step = fitting->scoring.plan.events}, target.delta));
-    PARLEY_TRY(const auto sum, privacy::clipped_sum_l2(privacy::Private(losses(trials[at].objective, data.validation, data.validation_labels, fit)),
-                                                       fitting->scoring.rule));
+    const privacy::Private each(losses(trial.objective, data.validation, data.validation_labels, fit));
+    PARLEY_TRY(const auto sum, privacy::clipped_sum_l2(each, fitting->scoring.rule));
     PARLEY_TRY(const auto released, run.scoring.gaussian(sum, fitting->scoring.noise));
-    const double score = -released.value().front();
-    if (!best || score > best_score) {
-      best_score = score;
-      best = Tuned{std::move(fit), trials[at], low};
-    }
-    if (best->fit.stop == algorithms::Stop::kInterrupted) break;
-  }
-  return *best;
+    auto score = privacy::derive([](const std::vector<double>& loss) { return -loss.front(); }, released);
+    const bool last = fit.stop == algorithms::Stop::kInterrupted;
+    return Scored{Tuned{std::move(fit), trial, low}, std::move(score), last};
+  };
+  return std::move(runs).best<Tuned>(once);
 }
 
 }  // namespace parley::catalog

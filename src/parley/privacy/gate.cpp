@@ -150,10 +150,14 @@ Result<PaidRuns> Gate::reserve_best_of(const RandomRepetitions& repetitions, con
   return drawn([&]() -> Result<PaidRuns> { return PaidRuns(plans, score, purse_, *bits_, repetitions.draw(*bits_)); });
 }
 
-Result<PaidRuns::Run> PaidRuns::next(std::size_t plan) {
-  if (plan >= plans_.size() || left_ < 1) return fail(failed("this run was not paid for; nothing was released"));
+Result<PaidRuns::Begun> PaidRuns::begin() {
+  PARLEY_TRY(auto bits, bits_->fork("paid run", streams_ + static_cast<std::uint64_t>(left_)));
+  PARLEY_TRY(const std::size_t setting,
+             drawn([&]() -> Result<std::size_t> { return static_cast<std::size_t>(bits->below(plans_.size())); }));
   --left_;
-  return Run{Gate::granted(plans_[plan], purse_, *bits_), Gate::granted(score_, purse_, *bits_)};
+  Bits& own = *bits;
+  return Begun{std::move(bits),
+               {setting, Gate::granted(plans_[setting], purse_, own), Gate::granted(score_, purse_, own)}};
 }
 
 Result<void> Gate::cover(const PlanRequest& request) {

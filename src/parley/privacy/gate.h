@@ -238,7 +238,8 @@ class Gate {
   std::vector<std::unique_ptr<Selection>> selections_;
 };
 
-// The runs that reserve_best_of() paid for and drew: the only way to a gate that charges no ledger itself.
+// The runs that reserve_best_of() paid for and drew: the only way to a gate that charges no ledger itself. What was paid
+// for is the best of them, so the best is all that comes out.
 class PaidRuns {
  public:
   PaidRuns(const PaidRuns&) = delete;
@@ -246,24 +247,60 @@ class PaidRuns {
   PaidRuns(PaidRuns&&) noexcept = default;
   PaidRuns& operator=(PaidRuns&&) noexcept = default;
 
+  // Each gate lets out its plan once.
   struct Run {
-    Gate training;  // for plans[plan]
-    Gate scoring;   // for the score
+    std::size_t setting;  // drawn uniformly, without the data
+    Gate training;        // for plans[setting]
+    Gate scoring;         // for the score
   };
-  // Each gate lets out its plan once; refused when all runs were handed out.
-  Result<Run> next(std::size_t plan);
-  // How many are left may not be seen by others, not even by the time that they take.
-  [[nodiscard]] std::int64_t left() const { return left_; }
+  template <class Output>
+  struct Scored {
+    Output output;
+    Released<double> score;
+    bool last = false;  // someone asked for an end
+  };
+  // Does `once` as often as was drawn, and hands out what had the largest score; of equals the first. How often it was may
+  // not be seen by others, not even by the time that it took. A run that fails ends it.
+  template <class Output>
+  Result<Output> best(const std::function<Result<Scored<Output>>(Run&)>& once) &&;
 
  private:
   friend class Gate;
   PaidRuns(std::vector<Plan> plans, Plan score, Purse purse, Bits& bits, std::int64_t runs)
-      : plans_(std::move(plans)), score_(std::move(score)), purse_(std::move(purse)), bits_(&bits), left_(runs) {}
+      : plans_(std::move(plans)),
+        score_(std::move(score)),
+        purse_(std::move(purse)),
+        bits_(&bits),
+        streams_(bits.next_u64()),
+        left_(runs) {}
+  // With bits of its own: runs from one seed do not share their samples.
+  struct Begun {
+    std::unique_ptr<Bits> bits;
+    Run run;
+  };
+  Result<Begun> begin();
+
   std::vector<Plan> plans_;
   Plan score_;
   Purse purse_;
   Bits* bits_;
+  std::uint64_t streams_;  // where the numbers of the runs' streams begin
   std::int64_t left_;
 };
+
+template <class Output>
+Result<Output> PaidRuns::best(const std::function<Result<Scored<Output>>(Run&)>& once) && {
+  std::optional<Scored<Output>> best;
+  while (left_ > 0) {
+    PARLEY_TRY(Begun begun, begin());
+    PARLEY_TRY(Scored<Output> scored, once(begun.run));
+    const bool last = scored.last;
+    if (!best || scored.score.value() > best->score.value()) best = std::move(scored);
+    if (last) break;
+  }
+  left_ = 0;
+  if (!best) return fail(failed("these runs were handed out before; nothing was released"));
+  return std::move(best->output);
+}
 
 }  // namespace parley::privacy
