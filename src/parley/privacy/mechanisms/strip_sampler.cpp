@@ -70,6 +70,12 @@ StripWeights strip_weights(const StripLaw& law, const Fraction& width, bool half
   return out;
 }
 
+// Words that decided about noise do not stay in memory, not even when the generator fails in between.
+struct Wiped {
+  std::span<std::uint64_t> words;
+  ~Wiped() { OPENSSL_cleanse(words.data(), words.size_bytes()); }
+};
+
 }  // namespace
 
 Enclosure StripLaw::ratio(const Fraction& from, const Fraction& to, unsigned bits) const {
@@ -276,8 +282,10 @@ std::int64_t StripSampler::draw_strip(Bits& bits) const {
 template <StripSampler::Outcome kOutcome, bool kSquare>
 void StripSampler::draw_blocks(Bits& bits, std::span<std::int64_t> out) const {
   std::array<std::uint64_t, 3 * kBlock> words;
+  std::array<std::uint64_t, 3> fresh;
   std::array<std::uint32_t, kBlock> refused;
-  const std::size_t used = 3 * std::min(out.size(), kBlock);
+  const Wiped wiped{std::span(words).first(3 * std::min(out.size(), kBlock))};
+  const Wiped wiped_too{fresh};
   while (!out.empty()) {
     const std::size_t count = std::min(out.size(), kBlock);
     bits.fill(std::span(words).first(3 * count));
@@ -287,14 +295,12 @@ void StripSampler::draw_blocks(Bits& bits, std::span<std::int64_t> out) const {
       again += attempt<kOutcome, kSquare>(&words[3 * i], bits, out[i]) ? 0 : 1;
     }
     for (std::size_t r = 0; r < again; ++r) {
-      std::array<std::uint64_t, 3> fresh;
       do {
         for (std::uint64_t& word : fresh) word = bits.next_u64();
       } while (!attempt<kOutcome, kSquare>(fresh.data(), bits, out[refused[r]]));
     }
     out = out.subspan(count);
   }
-  OPENSSL_cleanse(words.data(), used * sizeof words[0]);
 }
 
 template <StripSampler::Outcome kOutcome>
