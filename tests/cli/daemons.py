@@ -113,6 +113,34 @@ class FederationTest(CliTest):
                 party.wait()
         return said
 
+    def run_through_kills(self, job, out, dice, join, longest):
+        """A run with three kills at random moments; the time between them decides where they strike, never the outcome."""
+        coordinator = self.coordinate(job, out)
+        parties = {name: join(name) for name in self.PARTIES}
+        for _ in range(3):
+            time.sleep(dice.uniform(0, longest))
+            victim = dice.choice(("coordinator", *self.PARTIES))
+            if victim == "coordinator":
+                if coordinator.poll() is not None:
+                    break
+                coordinator.kill()
+                coordinator.wait()
+                # Without a checkpoint it had nothing left to do but to exit: once more would be another run.
+                if (self.folder / out / "result.json").exists() and not (self.folder / out / "checkpoint").exists():
+                    coordinator = None
+                    break
+                coordinator = self.coordinate(job, out)
+            elif parties[victim].poll() is None:
+                parties[victim].kill()
+                parties[victim].wait()
+                parties[victim] = join(victim)
+        if coordinator is not None:
+            self.finish(coordinator)
+        # A party that was killed after it had closed the run has nothing left to do, and dials a coordinator that is gone.
+        for party in parties.values():
+            party.terminate()
+            party.wait()
+
     def entries(self, ledger):
         """A ledger's entries without what differs from run to run."""
         shown = self.json_of("ledger", "show", ledger, "--entries")["entries"]

@@ -180,25 +180,7 @@ class Kills(PrivateTest):
             with self.subTest(run=number, seed=SEED):
                 dice = random.Random(1000 * SEED + number)
                 out = f"out{number}"
-                coordinator = self.coordinate(self.job, out)
-                parties = {name: self.daemon(name) for name in self.PARTIES}
-                for _ in range(3):
-                    time.sleep(dice.uniform(0, 0.2))  # decides where a kill strikes, never the outcome
-                    victim = dice.choice(("coordinator", *self.PARTIES))
-                    if victim == "coordinator":
-                        if coordinator.poll() is not None:
-                            break
-                        coordinator.kill()
-                        coordinator.wait()
-                        coordinator = self.coordinate(self.job, out)
-                    elif parties[victim].poll() is None:
-                        parties[victim].kill()
-                        parties[victim].wait()
-                        parties[victim] = self.daemon(victim)
-                self.finish(coordinator)
-                for party in parties.values():
-                    party.terminate()
-                    party.wait()
+                self.run_through_kills(self.job, out, dice, self.daemon, longest=0.2)
                 self.ends_the_same(out)
 
 
