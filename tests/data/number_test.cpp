@@ -13,18 +13,27 @@ using namespace parley::data;
 
 namespace {
 
-// The whole text must parse to the same bits as strtod's, or both must overflow.
-::testing::AssertionResult same_as_strtod(const std::string& text) {
+// The number at the beginning of `line` must parse to the same bits as strtod's, or both must overflow.
+::testing::AssertionResult same_as_strtod(const std::string& text, const std::string& line) {
   const double expected = std::strtod(text.c_str(), nullptr);
-  const ParsedNumber parsed = parse_number(text.data(), text.data() + text.size());
+  const ParsedNumber parsed = parse_number(line.data(), line.data() + line.size());
   if (std::isinf(expected)) {
     if (parsed.error == NumberError::kNotFinite) return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << text << " should be too large";
   }
-  if (parsed.error != NumberError::kNone || parsed.end != text.data() + text.size())
-    return ::testing::AssertionFailure() << text << " was refused";
+  if (parsed.error != NumberError::kNone || parsed.end != line.data() + text.size())
+    return ::testing::AssertionFailure() << line << " was refused";
   if (std::bit_cast<std::uint64_t>(parsed.value) != std::bit_cast<std::uint64_t>(expected))
     return ::testing::AssertionFailure() << text << ": " << parsed.value << " is not " << expected;
+  return ::testing::AssertionSuccess();
+}
+
+// Alone, and with as much text behind it that it is read a word at a time.
+::testing::AssertionResult same_as_strtod(const std::string& text) {
+  for (const char* behind : {"", ",1.25,-7,0.12345678901234567,88888888,99",
+                             "\xff"
+                             "9.9999999999999999999999999999999999999999"})
+    if (const auto same = same_as_strtod(text, text + behind); !same) return same;
   return ::testing::AssertionSuccess();
 }
 

@@ -6,51 +6,71 @@
 
 namespace parley::data::detail {
 
-namespace {
-
-__extension__ using Wide = unsigned __int128;
-
-constexpr std::uint64_t power_of_ten(int exponent) {
+double lengthened(std::uint64_t digits, int zeros) {
   std::uint64_t power = 1;
-  for (int k = 0; k < exponent; ++k) power *= 10;
-  return power;
+  for (int k = 0; k < zeros; ++k) power *= 10;
+  const Wide product = static_cast<Wide>(digits) * power;
+  const auto high = static_cast<std::uint64_t>(product >> 64);
+  if (high == 0) return static_cast<double>(static_cast<std::uint64_t>(product));
+  // 64 leading bits with a sticky last one round as the whole product would: 53 are kept.
+  const int shift = 64 - std::countl_zero(high);
+  auto leading = static_cast<std::uint64_t>(product >> shift);
+  if ((product & ((static_cast<Wide>(1) << shift) - 1)) != 0) leading |= 1;
+  return static_cast<double>(leading) * power_of_two(shift);
 }
 
-struct IntegerPowers {
-  std::uint64_t of[20] = {};
-  constexpr IntegerPowers() {
-    for (int k = 0; k < 20; ++k) of[k] = power_of_ten(k);
+ParsedNumber parse_number_bytewise(const char* const begin, const char* const end) {
+  const char* p = begin;
+  if (p == end) return {0, begin, NumberError::kNotANumber};
+  ReadDigits read{.negative = *p == '-'};
+  if (*p == '-' || *p == '+') ++p;
+  const char* const first_digit = p;
+  const auto take_digits = [&] {
+    while (p != end && is_digit(*p)) read.digits = read.digits * 10 + static_cast<std::uint64_t>(*p++ - '0');
+  };
+  take_digits();
+  read.count = p - first_digit;
+  if (p != end && *p == '.') {
+    const char* const fraction = ++p;
+    take_digits();
+    read.exponent = fraction - p;
+    read.count -= read.exponent;
   }
-};
-constexpr IntegerPowers kIntegerPowers;
-
-// 2^exponent for exponents far from the ends of the range.
-double power_of_two(int exponent) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+  if (read.count == 0) return {0, begin, NumberError::kNotANumber};
+  return with_exponent(read, p, begin, end);
 }
 
-}  // namespace
-
-double scaled_integer(std::uint64_t digits, int exponent) {
-  if (exponent >= 0) {
-    const Wide product = static_cast<Wide>(digits) * kIntegerPowers.of[exponent];
-    const auto high = static_cast<std::uint64_t>(product >> 64);
-    if (high == 0) return static_cast<double>(static_cast<std::uint64_t>(product));
-    // 64 leading bits with a sticky last one round as the whole product would: 53 are kept.
-    const int shift = 64 - std::countl_zero(high);
-    auto leading = static_cast<std::uint64_t>(product >> shift);
-    if ((product & ((static_cast<Wide>(1) << shift) - 1)) != 0) leading |= 1;
-    return static_cast<double>(leading) * power_of_two(shift);
+ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* const begin,
+                           const char* const end) {
+  const auto [negative, digits, count, decimal_exponent] = read;
+  std::ptrdiff_t exponent = decimal_exponent;
+  if (p != end && (*p == 'e' || *p == 'E')) {
+    const char* q = p + 1;
+    bool below = false;
+    if (q != end && (*q == '-' || *q == '+')) below = *q++ == '-';
+    if (q != end && is_digit(*q)) {
+      int written = 0;
+      while (q != end && is_digit(*q)) {
+        if (written < 100000) written = written * 10 + (*q - '0');
+        ++q;
+      }
+      exponent += below ? -written : written;
+      p = q;
+    }
   }
-  // digits / 10^k = quotient * 2^(divisor_shift - digits_shift - 63), quotient in (2^62, 2^64).
-  const std::uint64_t power = kIntegerPowers.of[-exponent];
-  const int digits_shift = std::countl_zero(digits);
-  const int divisor_shift = std::countl_zero(power);
-  const Wide numerator = static_cast<Wide>(digits << digits_shift) << 63;
-  const std::uint64_t divisor = power << divisor_shift;
-  auto quotient = static_cast<std::uint64_t>(numerator / divisor);
-  if (static_cast<Wide>(quotient) * divisor != numerator) quotient |= 1;
-  return static_cast<double>(quotient) * power_of_two(divisor_shift - digits_shift - 63);
+  // With more than 19 digits `digits` may have wrapped around; leading zeros are the slow way's business.
+  if (count > 19) return parse_number_slowly(begin, p);
+  double value = 0;
+  if (digits <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
+    value = static_cast<double>(digits);
+    value = exponent < 0 ? value / kPowersOfTen[-exponent] : value * kPowersOfTen[exponent];
+  } else if (digits != 0 && exponent >= -kMostDecimals && exponent <= 19) {
+    value = exponent < 0 ? shortened(digits, static_cast<int>(-exponent))
+                         : lengthened(digits, static_cast<int>(exponent));
+  } else if (digits != 0) {
+    return parse_number_slowly(begin, p);
+  }
+  return {with_sign(value, negative), p, NumberError::kNone};
 }
 
 ParsedNumber parse_number_slowly(const char* begin, const char* end) {

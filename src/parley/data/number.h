@@ -3,7 +3,7 @@
 // Write the text as w * 10^e with an integer w of at most 19 digits. Three exact ways, tried in order:
 //   w <= 2^53, |e| <= 22   w and 10^|e| are doubles, so one rounded product or quotient is the answer
 //                          (Clinger: How to read floating point numbers accurately, 1990)
-//   |e| <= 19              w * 10^e or w * 2^63 / 10^|e| in 128-bit integers, the remainder kept as a
+//   -27 <= e <= 19         w * 10^e or w * 2^62 / 5^|e| in 128-bit integers, the remainder kept as a
 //                          sticky bit, rounded once
 //   otherwise              std::from_chars
 #pragma once
@@ -28,20 +28,78 @@ ParsedNumber parse_number(const char* begin, const char* end);
 namespace detail {
 
 ParsedNumber parse_number_slowly(const char* begin, const char* end);
-double scaled_integer(std::uint64_t digits, int exponent);  // digits * 10^exponent, |exponent| <= 19
+double lengthened(std::uint64_t digits, int zeros);  // digits * 10^zeros, zeros <= 19
 
-inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+__extension__ using Wide = unsigned __int128;
 
-inline constexpr std::uint64_t kSmallPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+constexpr int kMostDecimals = 27;  // 5^27 < 2^63
 
-inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+// 5^k, shifted until its top bit is set, and 2^127 over it.
+struct Divisor {
+  std::uint64_t value = 0;
+  std::uint64_t inverse = 0;
+  int shift = 0;
+};
 
-// Eight characters, each with '0' taken off: how many of the first are digits? A byte above 9 gets its
-// top bit from the sum or has it already; a carry can only reach bytes after such a one.
+struct Divisors {
+  Divisor of[kMostDecimals + 1] = {};
+  constexpr Divisors() {
+    std::uint64_t power = 1;
+    for (int k = 1; k <= kMostDecimals; ++k) {
+      power *= 5;
+      of[k].shift = std::countl_zero(power);
+      of[k].value = power << of[k].shift;
+      of[k].inverse = static_cast<std::uint64_t>((static_cast<Wide>(1) << 127) / of[k].value);
+    }
+  }
+};
+inline constexpr Divisors kDivisors;
+
+// 2^exponent for exponents far from the ends of the range.
+inline double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
+// digits / 10^decimals, digits > 0, 1 <= decimals <= kMostDecimals.
+//
+// digits / 5^k = quotient * 2^(divisor.shift - digits_shift - 62), quotient in (2^61, 2^63): 53 bits are
+// kept, and whether anything is left is a sticky last bit. With n the shifted digits, v the divisor and r =
+// floor(2^127 / v) its inverse, n 2^62 / v - n r / 2^65 lies in [0, n / 2^65), so that n r / 2^65 rounded
+// down is the quotient or one less, and the remainder tells which.
+inline double shortened(std::uint64_t digits, int decimals) {
+  const Divisor& divisor = kDivisors.of[decimals];
+  const int digits_shift = std::countl_zero(digits);
+  const std::uint64_t shifted = digits << digits_shift;
+  auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(shifted) * divisor.inverse) >> 64) >> 1;
+  const Wide remainder = (static_cast<Wide>(shifted) << 62) - static_cast<Wide>(quotient) * divisor.value;
+  quotient += static_cast<std::uint64_t>(remainder >= divisor.value);
+  quotient |=
+      static_cast<std::uint64_t>(remainder != 0) & static_cast<std::uint64_t>(remainder != divisor.value);
+  return static_cast<double>(static_cast<std::int64_t>(quotient)) *
+         power_of_two(divisor.shift - digits_shift - 62 - decimals);
+}
+
+inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+inline constexpr std::uint64_t kSmallPowers[] = {1,      10,      100,      1000,     10000,
+                                                 100000, 1000000, 10000000, 100000000};
+
+inline bool is_digit(char c) {
+  return static_cast<unsigned char>(c - '0') < 10;
+}
+
+// Eight characters, each with '0' taken off: the top bits of those that are no digits. A byte above 9 gets
+// its top bit from the sum or has it already; a carry comes out of bytes above 0x89 only and can reach only
+// those after them, so that the first of these bits is right always.
+inline std::uint64_t other_characters(std::uint64_t word) {
+  return ((word + 0x7676767676767676) | word) & 0x8080808080808080;
+}
+
+// How many of the first are digits; 8 when all are.
 inline int leading_digits(std::uint64_t word) {
-  const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;
-  return std::countr_zero(others) / 8;  // 8 when there are no others
+  return std::countr_zero(other_characters(word)) / 8;
 }
 
 // The value of eight digits, '0' taken off: they are joined to pairs, pairs to quadruples, quadruples to
@@ -52,71 +110,88 @@ inline std::uint64_t value_of_eight(std::uint64_t word) {
   return (word * 10000 + (word >> 32)) & 0xFFFFFFFF;
 }
 
+inline std::uint64_t load_digits(const char* p) {
+  static_assert(std::endian::native == std::endian::little, "eight digits are read as a little-endian word");
+  std::uint64_t word;
+  std::memcpy(&word, p, 8);
+  return word ^ 0x3030303030303030;
+}
+
+// The value of the first `count` < 8 of eight digits: moved to the end of the word behind zeros, are eight.
+inline std::uint64_t value_of_first(std::uint64_t word, int count) {
+  return value_of_eight(word << 8 * (7 - count) << 8);
+}
+
+// Digits with a sign, `count` of them, that stand for digits * 10^exponent.
+struct ReadDigits {
+  bool negative = false;
+  std::uint64_t digits = 0;
+  std::ptrdiff_t count = 0;
+  std::ptrdiff_t exponent = 0;
+};
+
+ParsedNumber parse_number_bytewise(const char* begin, const char* end);
+// The number at `begin` whose digits were read up to `p`, where an exponent may follow.
+ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* begin, const char* end);
+
+inline double with_sign(double magnitude, bool negative) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | static_cast<std::uint64_t>(negative)
+                                                                             << 63);
+}
+
 }  // namespace detail
 
 inline ParsedNumber parse_number(const char* const begin, const char* const end) {
-  static_assert(std::endian::native == std::endian::little, "eight digits are read as a little-endian word");
-  using detail::is_digit;
-  const char* p = begin;
-  if (p == end) return {0, begin, NumberError::kNotANumber};
+  using namespace detail;
+  // A sign, seven digits, a point and three words of digits: from here on nothing looks beyond them.
+  constexpr std::ptrdiff_t kReach = 40;
+  if (end - begin < kReach) return parse_number_bytewise(begin, end);
   // Signs of data are a coin toss: no branch here.
-  const bool negative = *p == '-';
-  p += static_cast<int>(negative) | static_cast<int>(*p == '+');
-  const char* const first_digit = p;
-  std::uint64_t digits = 0;
-  const auto take_digits = [&] {
-    while (end - p >= 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p, 8);
-      word ^= 0x3030303030303030;
-      const int found = detail::leading_digits(word);
-      if (found == 0) return;
-      // Moved to the end of the word behind zeros, fewer than eight digits are eight.
-      digits = digits * detail::kSmallPowers[found] + detail::value_of_eight(word << (64 - 8 * found));
-      p += found;
-      if (found < 8) return;
-    }
-    while (p != end && is_digit(*p)) digits = digits * 10 + static_cast<std::uint64_t>(*p++ - '0');
-  };
-  while (p != end && is_digit(*p)) digits = digits * 10 + static_cast<std::uint64_t>(*p++ - '0');
-  std::ptrdiff_t count = p - first_digit;
-  std::ptrdiff_t exponent = 0;
-  if (p != end && *p == '.') {
-    const char* const fraction = ++p;
-    take_digits();
-    exponent = fraction - p;
-    count -= exponent;
+  const bool negative = *begin == '-';
+  const char* p = begin + (static_cast<int>(negative) | static_cast<int>(*begin == '+'));
+  const std::uint64_t word = load_digits(p);
+  const std::uint64_t others = other_characters(word);
+  const int whole = std::countr_zero(others) / 8;
+  constexpr char kPoint = '.' ^ '0';
+  if (whole == 8 || static_cast<char>(word >> 8 * whole) != kPoint) {
+    if (whole == 0 || whole == 8 || (p[whole] | 0x20) == 'e') [[unlikely]]
+      return parse_number_bytewise(begin, end);
+    return {with_sign(static_cast<double>(value_of_first(word, whole)), negative), p + whole,
+            NumberError::kNone};
   }
-  if (count == 0) return {0, begin, NumberError::kNotANumber};
-  if (p != end && (*p == 'e' || *p == 'E')) {
-    const char* q = p + 1;
-    bool below = false;
-    if (q != end && (*q == '-' || *q == '+')) below = *q++ == '-';
-    if (q != end && is_digit(*q)) {
-      int written = 0;
-      while (q != end && is_digit(*q)) {
-        if (written < 100000) written = written * 10 + (*q - '0');
-        ++q;
-      }
-      exponent += below ? -written : written;
-      p = q;
-    }
+  // A point is no byte with a carry, so the next character that is no digit shows rightly too.
+  if (const std::uint64_t after = others & (others - 1); after != 0) {
+    // All in one word: the digits behind the point close up to those before it.
+    const int length = std::countr_zero(after) / 8;
+    if (length == 1 || (p[length] | 0x20) == 'e') [[unlikely]]
+      return parse_number_bytewise(begin, end);
+    const std::uint64_t before = (std::uint64_t{1} << 8 * whole) - 1;
+    const std::uint64_t digits = value_of_first((word & before) | (word >> 8 & ~before), length - 1);
+    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], negative), p + length,
+            NumberError::kNone};
   }
-  // With more than 19 digits `digits` may have wrapped around; leading zeros are the slow way's business.
-  if (count > 19) return detail::parse_number_slowly(begin, p);
-  double value;
-  if (digits <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
-    value = static_cast<double>(digits);
-    value = exponent < 0 ? value / detail::kPowersOfTen[-exponent] : value * detail::kPowersOfTen[exponent];
-  } else if (digits == 0) {
-    value = 0;
-  } else if (exponent >= -19 && exponent <= 19) {
-    value = detail::scaled_integer(digits, static_cast<int>(exponent));
-  } else {
-    return detail::parse_number_slowly(begin, p);
+  std::uint64_t digits = value_of_first(word, whole);
+  const char* const fraction = p + whole + 1;
+  p = fraction;
+  std::uint64_t next = load_digits(p);
+  int found = leading_digits(next);
+  for (int words = 1; found == 8 && words < 3; ++words) {
+    digits = digits * kSmallPowers[8] + value_of_eight(next);
+    p += 8;
+    next = load_digits(p);
+    found = leading_digits(next);
   }
-  const auto sign = static_cast<std::uint64_t>(negative) << 63;
-  return {std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | sign), p, NumberError::kNone};
+  if (found == 8) return parse_number_bytewise(begin, end);
+  digits = digits * kSmallPowers[found] + value_of_first(next, found);
+  p += found;
+  // With more than 19 digits `digits` may have wrapped around.
+  const auto decimals = static_cast<int>(p - fraction);
+  if (whole + decimals > 19 || (*p | 0x20) == 'e') [[unlikely]]
+    return with_exponent({negative, digits, whole + decimals, -decimals}, p, begin, end);
+  const double magnitude = digits <= (std::uint64_t{1} << 53)
+                               ? static_cast<double>(digits) / kPowersOfTen[decimals]
+                               : shortened(digits, decimals);
+  return {with_sign(magnitude, negative), p, NumberError::kNone};
 }
 
 }  // namespace parley::data
