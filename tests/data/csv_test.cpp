@@ -169,6 +169,16 @@ TEST(Csv, BoundsClipAndCountOrRefuse) {
             "f:2: a: must lie between -1 and 3 (got '4')");
 }
 
+TEST(Csv, ARowThatIsDroppedClipsNothing) {
+  const std::string columns = column("y", "type = 'label'") +
+                              column("a", "type = 'number'\nlower = -1\nupper = 3") +
+                              column("b", "type = 'number'\nmissing = 'drop-row'");
+  const Dataset data = read_with("y,a,b\n1,9,\n0,7,2\n1,1,1\n", columns).value();
+  EXPECT_THAT(dense(data), ElementsAre(3, 2, 1, 1));
+  EXPECT_EQ(data.clipped, 1U);
+  EXPECT_EQ(data.dropped, 1U);
+}
+
 TEST(Csv, ADefaultBoundServesColumnsWithoutOne) {
   LoadOptions options{.labels = LabelKind::kReal, .bound = 2.0};
   const Dataset data = read("y,a\n1,4\n", options).value();

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "parley/core/text.h"
+#include "parley/core/threads.h"
 #include "parley/data/labels.h"
 #include "parley/linalg/builder.h"
 
@@ -103,15 +104,16 @@ class Assembly {
     for (const std::size_t j : table_.plan.by_schema()) {
       const CsvColumn& column = table_.plan.columns[j];
       if (!column.is_feature()) continue;
-      gather(column.slot);
       if (column.kind == CellKind::kCategory) {
+        gather(column.slot);
         PARLEY_CHECK(build_category(j, builder));
         continue;
       }
-      builder.append_dense(gathered_);
+      build_numbers(column.slot, builder);
       names_.push_back(column.name);
       bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0 : std::max(std::abs(column.lower), std::abs(column.upper)));
     }
+    fill_waiting();
     gathered_ = {};
     if (names_.empty() && !table_.plan.lenient) return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
     table_.data.features = std::move(builder).build();
@@ -120,11 +122,46 @@ class Assembly {
     return {};
   }
 
+  // Dense columns get their place now and their values a few columns at a time, one thread for each.
+  void build_numbers(std::size_t slot, linalg::ColumnsBuilder& builder) {
+    PackedColumns::Summary all;
+    std::size_t nonzeros = 0;
+    for (const auto& chunk : chunks_) {
+      if (chunk.rows == 0) continue;
+      all.storage = std::max(all.storage, chunk.features.summary(slot).storage);
+      nonzeros += chunk.features.summary(slot).nonzeros;
+    }
+    if (std::byte* at = builder.append_dense(all.storage, nonzeros); at != nullptr) {
+      constexpr std::size_t kFilledTogether = 4;
+      waiting_.push_back({slot, all.storage, at});
+      if (waiting_.size() == kFilledTogether) fill_waiting();
+      return;
+    }
+    gather(slot);
+    builder.append_dense(gathered_);
+  }
+
+  void fill_waiting() {
+    if (waiting_.empty()) return;
+    parallel_chunks(waiting_.size(), 1, [&](std::size_t k, std::size_t) {
+      auto [slot, storage, out] = waiting_[k];
+      const std::size_t width = linalg::width(std::max(storage, linalg::Storage::kInt8));
+      for (const auto& chunk : chunks_) {
+        chunk.features.copy(slot, storage, out);
+        out += chunk.rows * width;
+      }
+    });
+    for (auto& chunk : chunks_) chunk.features.release_before(waiting_.back().slot + 1);
+    waiting_.clear();
+  }
+
   void gather(std::size_t slot) {
+    fill_waiting();
     gathered_.resize(rows_);
     double* out = gathered_.data();
     for (auto& chunk : chunks_) {
-      chunk.features.take(slot, out);
+      chunk.features.copy(slot, out);
+      chunk.features.release_before(slot + 1);
       out += chunk.rows;
     }
   }
@@ -267,6 +304,12 @@ class Assembly {
   std::vector<std::string> names_;
   std::vector<double> bounds_;
   std::vector<double> gathered_;  // one column
+  struct Waiting {
+    std::size_t slot;
+    linalg::Storage storage;
+    std::byte* at;
+  };
+  std::vector<Waiting> waiting_;  // dense columns without their values, in the order of their slots
 };
 
 }  // namespace
@@ -286,8 +329,8 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
              parse_chunks<CsvChunk, CsvWorkspace>(
                  reader, {file_name, layout.data_line},
                  [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
-                 [&](std::string_view text, CsvChunk& out, CsvWorkspace& rows) {
-                   parse_csv_chunk(text, layout, plan, out, rows);
+                 [&](std::string_view text, CsvChunk& out, CsvWorkspace& workspace) {
+                   parse_csv_chunk(text, layout, plan, out, workspace);
                    const std::lock_guard guard(counting);
                    for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
                    out.counts = {};

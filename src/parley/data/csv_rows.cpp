@@ -4,22 +4,95 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
 #include "parley/data/number.h"
+#include "parley/data/plain_cells.h"
 #include "parley/data/utf8.h"
 
 namespace parley::data {
 
+namespace {
+
+// A number that is missing, until the whole chunk is read; what cells say is finite.
+constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
+
+// Line feeds and one more, a register of bytes at a time.
+std::size_t count_lines(std::string_view text) {
+  constexpr std::size_t kLanes = 32;
+  constexpr std::size_t kMostTurns = 255;  // that a byte can count
+  std::size_t lines = 1;
+  const char* p = text.data();
+  for (std::size_t left = text.size() / kLanes; left > 0;) {
+    std::uint8_t found[kLanes] = {};
+    const std::size_t turns = std::min(left, kMostTurns);
+    for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
+    for (const std::uint8_t count : found) lines += count;
+    left -= turns;
+  }
+  return lines + static_cast<std::size_t>(std::count(p, text.data() + text.size(), '\n'));
+}
+
+struct Extent {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest = -std::numeric_limits<double>::infinity();
+};
+
+// Of the values that are not missing: a comparison with a missing one is false.
+Extent extent_of(const double* values, std::size_t count) {
+  constexpr std::size_t kLanes = 8;
+  double smallest[kLanes];
+  double largest[kLanes];
+  std::fill_n(smallest, kLanes, Extent().smallest);
+  std::fill_n(largest, kLanes, Extent().largest);
+  const auto take = [&](std::size_t lane, double value) {
+    smallest[lane] = value < smallest[lane] ? value : smallest[lane];
+    largest[lane] = value > largest[lane] ? value : largest[lane];
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, values[i + lane]);
+  for (; i < count; ++i) take(0, values[i]);
+  return {*std::min_element(smallest, smallest + kLanes), *std::max_element(largest, largest + kLanes)};
+}
+
+}  // namespace
+
 class CsvRows {
  public:
-  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& rows)
-      : cursor_(text, layout.delimiter), layout_(layout), plan_(plan), out_(out), rows_(rows) {
+  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
+          CsvWorkspace& workspace)
+      : cursor_(text, layout.delimiter),
+        layout_(layout),
+        plan_(plan),
+        out_(out),
+        columns_(plan.columns.size()),
+        plain_(plan.columns.size()) {
     out_.found.resize(plan.categories);
     out_.overflowed.resize(plan.categories);
     out_.counts.resize(plan.columns.size());
-    for (const auto& marker : plan.missing_markers) longest_marker_ = std::max(longest_marker_, marker.size());
+    for (const auto& marker : plan.missing_markers)
+      longest_marker_ = std::max(longest_marker_, marker.size());
+    // A record has a line feed (the last one need not), and a character for every cell.
+    const std::size_t rows = std::min(count_lines(text), text.size() / plan.columns.size() + 1);
+    // An odd number of cache lines, so that a row does not lie in a few sets of the cache.
+    stride_ = ((rows + 7) / 8 | 1) * 8;
+    if (workspace.size() < stride_ * plan.slots) workspace.resize(stride_ * plan.slots);
+    values_ = workspace.data();
+    const bool plain_delimiter = std::string_view("\t,;|:").find(layout.delimiter) != std::string_view::npos;
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      const CsvColumn& column = plan.columns[j];
+      if (!column.is_feature()) continue;
+      columns_[j] = values_ + column.slot * stride_;
+      const bool checked =
+          column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
+      if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter)
+        plain_[j] = columns_[j];
+    }
   }
 
   void parse() {
@@ -28,7 +101,11 @@ class CsvRows {
       if (!parse_record()) break;
     }
     out_.lines = cursor_.line_feeds();
-    if (out_.error == nullptr) out_.features = PackedColumns({rows_.data(), out_.rows * plan_.slots}, plan_.slots);
+    if (out_.error != nullptr) return;
+    for (std::size_t j = 0; j < columns_.size(); ++j)
+      if (plan_.columns[j].kind == CellKind::kNumber || plan_.columns[j].kind == CellKind::kInteger)
+        finish_numbers(plan_.columns[j], out_.counts[j], columns_[j]);
+    out_.features = PackedColumns(values_, stride_, out_.rows, plan_.slots);
   }
 
  private:
@@ -39,15 +116,14 @@ class CsvRows {
 
   bool parse_record() {
     drop_ = false;
-    if (rows_.size() < (out_.rows + 1) * plan_.slots) rows_.resize(std::max((out_.rows + 1) * plan_.slots, 2 * rows_.size()));
-    row_ = rows_.data() + out_.rows * plan_.slots;
     const std::size_t wanted = plan_.columns.size();
     const std::size_t record_line = cursor_.line_feeds();
     std::size_t j = 0;
     do {
+      if (j < wanted) j = parse_plain_numbers(j);
       cell_line_ = cursor_.line_feeds();
       if (j == wanted) return reject_extra_cells(record_line);
-      if (!parse_cell(plan_.columns[j], out_.counts[j])) return false;
+      if (!parse_cell(j)) return false;
       ++j;
     } while (!cursor_.at_record_end());
     if (j != wanted) {
@@ -64,6 +140,38 @@ class CsvRows {
     return true;
   }
 
+  // Cells from j on that are a number and a delimiter. The first other cell, which every record has at its
+  // end, is left to parse_cell.
+  std::size_t parse_plain_numbers(std::size_t j) {
+    if (plain_[j] == nullptr) return j;
+    const PlainCells read = read_plain_cells(cursor_.p_, cursor_.end_, layout_.delimiter,
+                                             std::span(plain_).subspan(j), out_.rows);
+    cursor_.p_ = read.next;
+    return j + read.count;
+  }
+
+  // What can be said of a column's numbers once they are all there.
+  void finish_numbers(const CsvColumn& column, CellCounts& counts, double* values) {
+    const Extent extent = extent_of(values, out_.rows);
+    counts.smallest = extent.smallest;
+    counts.largest = extent.largest;
+    const std::span<double> all(values, out_.rows);
+    if (plan_.lenient)
+      counts.whole = std::all_of(all.begin(), all.end(), [](double value) {
+        return value == std::nearbyint(value) || std::isnan(value);
+      });
+    if (extent.smallest < column.lower || extent.largest > column.upper)
+      for (double& value : all) {
+        if (!(value < column.lower || value > column.upper)) continue;
+        value = std::clamp(value, column.lower, column.upper);
+        ++counts.clipped;
+      }
+    if (counts.missing > 0)
+      for (double& value : all)
+        if (std::isnan(value))
+          value = column.missing == Missing::kLevel ? kMissingLevel : column.missing_value;
+  }
+
   bool reject_ragged(std::size_t cells) {
     return reject("", fmt::format("has {} cells where the table has {} columns", cells, plan_.columns.size()), "");
   }
@@ -78,16 +186,23 @@ class CsvRows {
     return reject_ragged(cells);
   }
 
-  bool parse_cell(const CsvColumn& column, CellCounts& counts) {
+  bool parse_cell(std::size_t j) {
+    const CsvColumn& column = plan_.columns[j];
+    CellCounts& counts = out_.counts[j];
+    double* const value = columns_[j] == nullptr ? nullptr : columns_[j] + out_.rows;
     switch (column.kind) {
-      case CellKind::kNumber: return parse_number_cell(column, counts, row_[column.slot]);
+      case CellKind::kNumber:
+        return parse_number_cell(column, counts, *value);
       case CellKind::kInteger:
-        if (!parse_number_cell(column, counts, row_[column.slot])) return false;
-        return drop_ || row_[column.slot] == std::nearbyint(row_[column.slot]) ||
-               reject(column.name, "must be an integer", fmt::format("{}", row_[column.slot]));
-      case CellKind::kRealLabel: return parse_number_cell(column, counts, label_);
-      case CellKind::kBoolean: return parse_boolean(column, counts);
-      case CellKind::kCategory: return parse_category(column, counts);
+        if (!parse_number_cell(column, counts, *value)) return false;
+        return std::isnan(*value) || *value == std::nearbyint(*value) ||
+               reject(column.name, "must be an integer", fmt::format("{}", *value));
+      case CellKind::kRealLabel:
+        return parse_real_label(column, counts);
+      case CellKind::kBoolean:
+        return parse_boolean(column, counts, *value);
+      case CellKind::kCategory:
+        return parse_category(column, counts, *value);
       case CellKind::kClassLabel: return parse_class(column, counts);
       case CellKind::kId: return parse_id(column, counts);
       case CellKind::kSkip: {
@@ -120,9 +235,15 @@ class CsvRows {
   bool take_missing(const CsvColumn& column, CellCounts& counts, std::string_view cell, double& value) {
     ++counts.missing;
     switch (column.missing) {
-      case Missing::kZero: value = 0; return true;
-      case Missing::kValue: value = column.missing_value; return true;
-      case Missing::kLevel: value = kMissingLevel; return true;
+      case Missing::kZero:
+        value = 0;
+        return true;
+      case Missing::kValue:
+        value = column.missing_value;
+        return true;
+      case Missing::kLevel:
+        value = kMissingLevel;
+        return true;
       case Missing::kDropRow: drop_ = true; return true;
       case Missing::kError: break;
     }
@@ -132,6 +253,14 @@ class CsvRows {
                   cell);
   }
 
+  bool take_missing_number(const CsvColumn& column, CellCounts& counts, std::string_view cell,
+                           double& value) {
+    const bool taken = take_missing(column, counts, cell, value);
+    value = kMissingNumber;
+    return taken;
+  }
+
+  // A finite number within its bounds where those are a rule, or kMissingNumber.
   bool parse_number_cell(const CsvColumn& column, CellCounts& counts, double& value) {
     cursor_.skip_blanks();
     const char* const begin = cursor_.p_;
@@ -140,25 +269,29 @@ class CsvRows {
     if (parsed.error == NumberError::kNone && pass_number_border()) [[likely]] {
       value = parsed.value;
       if (!plan_.missing_numbers.empty() && is_missing(value)) [[unlikely]]
-        return take_missing(column, counts, {begin, static_cast<std::size_t>(parsed.end - begin)}, value);
-      return take_number(column, counts, value);
+        return take_missing_number(column, counts, {begin, static_cast<std::size_t>(parsed.end - begin)},
+                                   value);
+      return check_bounds(column, value);
     }
     cursor_.p_ = begin;
     std::string_view cell;
     if (!read_text(column, cell)) return false;
-    if (is_missing(cell)) return take_missing(column, counts, cell, value);
+    if (is_missing(cell)) return take_missing_number(column, counts, cell, value);
     const ParsedNumber again = parse_number(cell.data(), cell.data() + cell.size());
     if (again.error == NumberError::kNotFinite) return reject(column.name, "is too large for a number", cell);
     if (again.error == NumberError::kNotANumber || again.end != cell.data() + cell.size())
-      return reject(column.name, plan_.guessed ? "must be a finite number, as most cells of this column are" : "must be a finite number",
+      return reject(column.name,
+                    plan_.guessed ? "must be a finite number, as most cells of this column are"
+                                  : "must be a finite number",
                     cell);
     value = again.value;
-    return take_number(column, counts, value);
+    return check_bounds(column, value);
   }
 
   // After a number: is the cell over? Then go on to the next.
   bool pass_number_border() {
-    if (cursor_.p_ != cursor_.end_ && *cursor_.p_ == layout_.delimiter && layout_.delimiter != kBlankRuns) [[likely]] {
+    if (cursor_.p_ != cursor_.end_ && *cursor_.p_ == layout_.delimiter && layout_.delimiter != kBlankRuns)
+        [[likely]] {
       ++cursor_.p_;
       cursor_.at_record_end_ = false;
       return true;
@@ -169,15 +302,23 @@ class CsvRows {
     return cursor_.pass_border();
   }
 
-  bool take_number(const CsvColumn& column, CellCounts& counts, double& value) {
-    counts.smallest = std::min(counts.smallest, value);
-    counts.largest = std::max(counts.largest, value);
-    if (plan_.lenient && counts.whole) counts.whole = value == std::nearbyint(value);
-    if (value >= column.lower && value <= column.upper) [[likely]]
+  bool check_bounds(const CsvColumn& column, double value) {
+    if (!column.refuse_out_of_bounds || (value >= column.lower && value <= column.upper)) return true;
+    return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper),
+                  fmt::format("{}", value));
+  }
+
+  bool parse_real_label(const CsvColumn& column, CellCounts& counts) {
+    if (!parse_number_cell(column, counts, label_)) return false;
+    if (std::isnan(label_)) {
+      label_ = column.missing_value;
       return true;
-    if (column.refuse_out_of_bounds)
-      return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper), fmt::format("{}", value));
-    value = std::clamp(value, column.lower, column.upper);
+    }
+    counts.smallest = std::min(counts.smallest, label_);
+    counts.largest = std::max(counts.largest, label_);
+    if (plan_.lenient && counts.whole) counts.whole = label_ == std::nearbyint(label_);
+    if (label_ >= column.lower && label_ <= column.upper) return true;
+    label_ = std::clamp(label_, column.lower, column.upper);
     ++counts.clipped;
     return true;
   }
@@ -187,10 +328,9 @@ class CsvRows {
     return code >= 0 || is_utf8(cell) ? code : levels.find(as_utf8(cell));
   }
 
-  bool parse_boolean(const CsvColumn& column, CellCounts& counts) {
+  bool parse_boolean(const CsvColumn& column, CellCounts& counts, double& value) {
     std::string_view cell;
     if (!read_text(column, cell)) return false;
-    double& value = row_[column.slot];
     const int found = column.levels.size() > 0 ? find_level(column.levels, cell) : boolean_word(cell);
     if (found >= 0) {
       value = found;
@@ -206,12 +346,12 @@ class CsvRows {
                   cell);
   }
 
-  bool parse_category(const CsvColumn& column, CellCounts& counts) {
+  bool parse_category(const CsvColumn& column, CellCounts& counts, double& value) {
     std::string_view cell;
     if (!read_text(column, cell)) return false;
     linalg::Index code = kNoLevel;
     if (!take_category(column, counts, cell, code)) return false;
-    row_[column.slot] = code;
+    value = code;
     return true;
   }
 
@@ -277,9 +417,12 @@ class CsvRows {
   const CsvPlan& plan_;
   CsvChunk& out_;
   std::size_t longest_marker_ = 0;
-  // The current record, and those before it.
-  CsvWorkspace& rows_;
-  double* row_ = nullptr;
+  // Column after column, `stride_` rows each; by file column where its values begin, null when it is no
+  // feature.
+  double* values_ = nullptr;
+  std::size_t stride_ = 0;
+  std::vector<double*> columns_;
+  std::vector<double*> plain_;  // likewise, where any finite number will do
   double label_ = 0;
   std::string id_;
   bool drop_ = false;
@@ -295,8 +438,9 @@ void CellCounts::add(const CellCounts& other) {
   whole = whole && other.whole;
 }
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& rows) {
-  CsvRows(text, layout, plan, out, rows).parse();
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
+                     CsvWorkspace& workspace) {
+  CsvRows(text, layout, plan, out, workspace).parse();
 }
 
 }  // namespace parley::data

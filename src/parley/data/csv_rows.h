@@ -19,7 +19,8 @@ struct CellCounts {
   std::size_t missing = 0;
   std::size_t clipped = 0;
   std::size_t unknown = 0;                                    // levels that are not listed and left out
-  double smallest = std::numeric_limits<double>::infinity();  // of numbers, before clipping
+  double smallest =
+      std::numeric_limits<double>::infinity();  // of numbers in rows that are kept, before clipping
   double largest = -std::numeric_limits<double>::infinity();
   bool whole = true;  // all numbers are integers
 
@@ -41,8 +42,9 @@ struct CsvChunk : ParsedChunk {
   std::vector<CellCounts> counts;  // by file column
 };
 
-using CsvWorkspace = std::vector<double>;  // features of a chunk, row after row
+using CsvWorkspace = std::vector<double>;  // features of a chunk, column after column
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& rows);
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
+                     CsvWorkspace& workspace);
 
 }  // namespace parley::data

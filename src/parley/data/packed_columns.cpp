@@ -10,8 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
-
-#include "parley/linalg/matrix.h"
+#include <type_traits>
 
 namespace parley::data {
 
@@ -28,28 +27,47 @@ struct Entry {
   float value;
 };
 
-template <class T>
-void narrow(const double* values, std::size_t stride, std::size_t rows, std::byte* out) {
-  for (std::size_t i = 0; i < rows; ++i) {
-    const auto value = static_cast<T>(values[i * stride]);
-    std::memcpy(out + i * sizeof value, &value, sizeof value);
-  }
+template <class To, class From>
+void convert(const From* from, std::size_t rows, To* to) {
+  if constexpr (std::is_same_v<From, To>)
+    std::memcpy(to, from, rows * sizeof(To));
+  else
+    for (std::size_t i = 0; i < rows; ++i) to[i] = static_cast<To>(from[i]);
 }
 
-template <class T>
-void widen(const std::byte* in, std::size_t rows, double* out) {
-  for (std::size_t i = 0; i < rows; ++i) {
-    T value;
-    std::memcpy(&value, in + i * sizeof value, sizeof value);
-    out[i] = static_cast<double>(value);
+// The smallest type for all values that are not zero; the same as the largest of smallest_storage, without
+// its branches.
+linalg::Storage smallest_for(const double* values, std::size_t rows) {
+  using linalg::Storage;
+  constexpr std::size_t kBlock = 32;
+  constexpr double kLargestFloat = std::numeric_limits<float>::max();
+  double largest = 0;
+  unsigned no_one = 0, no_short = 0, no_float = 0;
+  for (std::size_t begin = 0; begin < rows; begin += kBlock) {
+    const std::size_t end = std::min(rows, begin + kBlock);
+    for (std::size_t i = begin; i < end; ++i) {
+      const double v = values[i];
+      no_one |= static_cast<unsigned>(v != 1.0) & static_cast<unsigned>(v != 0.0);
+      // Values beyond a type's range are brought into it first: outside the conversion is undefined.
+      no_short |=
+          static_cast<unsigned>(static_cast<double>(static_cast<int>(std::clamp(v, -32768.0, 32768.0))) != v);
+      no_float |= static_cast<unsigned>(
+          static_cast<double>(static_cast<float>(std::clamp(v, -kLargestFloat, kLargestFloat))) != v);
+      largest = std::max(largest, std::abs(v));
+    }
+    if (no_float != 0 && no_short != 0) return Storage::kFloat64;
   }
+  if (no_one == 0) return Storage::kBinary;
+  if (no_short == 0 && largest <= 32767) return largest <= 127 ? Storage::kInt8 : Storage::kInt16;
+  return no_float == 0 ? Storage::kFloat32 : Storage::kFloat64;
 }
 
 }  // namespace
 
 Pages::Pages(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<std::byte*>(mapped);
 }
@@ -65,91 +83,131 @@ void Pages::release_before(std::size_t offset) {
   released_ = whole;
 }
 
-PackedColumns::PackedColumns(std::span<const double> row_major, std::size_t columns)
-    : rows_(columns == 0 ? 0 : row_major.size() / columns), offsets_(columns), forms_(columns) {
+PackedColumns::PackedColumns(const double* values, std::size_t stride, std::size_t rows, std::size_t columns)
+    : rows_(columns == 0 ? 0 : rows), offsets_(columns + 1), forms_(columns), summaries_(columns) {
   if (rows_ == 0) return;
-  std::vector<std::uint32_t> nonzeros(columns);
+  using linalg::Storage;
+  std::vector<std::uint32_t> entries(columns);  // of sparse columns
   std::size_t bytes = 0;
   for (std::size_t j = 0; j < columns; ++j) {
-    linalg::Storage widest = linalg::Storage::kBinary;
-    for (std::size_t i = 0; i < rows_; ++i) {
-      const double value = row_major[i * columns + j];
-      if (std::bit_cast<std::uint64_t>(value) == 0) continue;
-      ++nonzeros[j];
-      if (widest != linalg::Storage::kFloat64) widest = std::max(widest, linalg::smallest_storage(value));
-    }
+    const double* const column = values + j * stride;
+    Summary& summary = summaries_[j];
+    for (std::size_t i = 0; i < rows_; ++i) summary.nonzeros += static_cast<std::uint32_t>(column[i] != 0.0);
+    summary.storage = smallest_for(column, rows_);
+    // A zero with a sign is an entry here, though it needs no place in a sparse column of the matrix.
+    entries[j] = summary.nonzeros;
+    if (summary.nonzeros != rows_)
+      for (std::size_t i = 0; i < rows_; ++i)
+        entries[j] +=
+            static_cast<std::uint32_t>(column[i] == 0.0 && std::bit_cast<std::uint64_t>(column[i]) != 0);
     std::size_t width = 8;
     forms_[j] = Form::kFloat64;
-    if (widest <= linalg::Storage::kInt8) {
+    if (summary.storage <= Storage::kInt8) {
       forms_[j] = Form::kInt8;
       width = 1;
-    } else if (widest == linalg::Storage::kInt16) {
+    } else if (summary.storage == Storage::kInt16) {
       forms_[j] = Form::kInt16;
       width = 2;
-    } else if (widest == linalg::Storage::kFloat32) {
+    } else if (summary.storage == Storage::kFloat32) {
       forms_[j] = Form::kFloat32;
       width = 4;
     }
     std::size_t size = width * rows_;
-    if (nonzeros[j] == 0) {
+    if (entries[j] == 0) {
       forms_[j] = Form::kZero;
       size = 0;
-    } else if (widest <= linalg::Storage::kFloat32 && sizeof(std::uint32_t) + nonzeros[j] * sizeof(Entry) < size) {
+    } else if (summary.storage <= Storage::kFloat32 &&
+               sizeof(std::uint32_t) + entries[j] * sizeof(Entry) < size) {
       forms_[j] = Form::kSparse;
-      size = sizeof(std::uint32_t) + nonzeros[j] * sizeof(Entry);
+      size = sizeof(std::uint32_t) + entries[j] * sizeof(Entry);
     }
-    assert(bytes <= std::numeric_limits<std::uint32_t>::max());
+    assert(bytes + size <= std::numeric_limits<std::uint32_t>::max() - 8);
     offsets_[j] = static_cast<std::uint32_t>(bytes);
-    bytes += size;
+    bytes += (size + 7) / 8 * 8;
   }
+  offsets_[columns] = static_cast<std::uint32_t>(bytes);
   pages_ = Pages(bytes);
   for (std::size_t j = 0; j < columns; ++j) {
-    const double* const values = row_major.data() + j;
-    std::byte* out = pages_.data() + offsets_[j];
+    const double* const column = values + j * stride;
+    std::byte* const out = pages_.data() + offsets_[j];
     switch (forms_[j]) {
-      case Form::kZero: break;
-      case Form::kInt8: narrow<std::int8_t>(values, columns, rows_, out); break;
-      case Form::kInt16: narrow<std::int16_t>(values, columns, rows_, out); break;
-      case Form::kFloat32: narrow<float>(values, columns, rows_, out); break;
-      case Form::kFloat64: narrow<double>(values, columns, rows_, out); break;
-      case Form::kSparse:
-        std::memcpy(out, &nonzeros[j], sizeof(std::uint32_t));
-        out += sizeof(std::uint32_t);
-        for (std::size_t i = 0; i < rows_; ++i) {
-          const double value = values[i * columns];
-          if (std::bit_cast<std::uint64_t>(value) == 0) continue;
-          const Entry entry{static_cast<std::uint32_t>(i), static_cast<float>(value)};
-          std::memcpy(out, &entry, sizeof entry);
-          out += sizeof entry;
-        }
+      case Form::kZero:
         break;
+      case Form::kInt8:
+        convert(column, rows_, reinterpret_cast<std::int8_t*>(out));
+        break;
+      case Form::kInt16:
+        convert(column, rows_, reinterpret_cast<std::int16_t*>(out));
+        break;
+      case Form::kFloat32:
+        convert(column, rows_, reinterpret_cast<float*>(out));
+        break;
+      case Form::kFloat64:
+        convert(column, rows_, reinterpret_cast<double*>(out));
+        break;
+      case Form::kSparse: {
+        std::memcpy(out, &entries[j], sizeof(std::uint32_t));
+        auto* entry = reinterpret_cast<Entry*>(out + sizeof(std::uint32_t));
+        for (std::size_t i = 0; i < rows_; ++i)
+          if (std::bit_cast<std::uint64_t>(column[i]) != 0)
+            *entry++ = {static_cast<std::uint32_t>(i), static_cast<float>(column[i])};
+        break;
+      }
     }
   }
 }
 
-void PackedColumns::take(std::size_t j, double* out) {
-  if (rows_ == 0) return;
-  pages_.release_before(offsets_[j]);
-  const std::byte* in = pages_.data() + offsets_[j];
+template <class T>
+void PackedColumns::copy_as(std::size_t j, T* out) const {
+  const std::byte* const in = pages_.data() + offsets_[j];
   switch (forms_[j]) {
-    case Form::kZero: std::fill_n(out, rows_, 0.0); break;
-    case Form::kInt8: widen<std::int8_t>(in, rows_, out); break;
-    case Form::kInt16: widen<std::int16_t>(in, rows_, out); break;
-    case Form::kFloat32: widen<float>(in, rows_, out); break;
-    case Form::kFloat64: widen<double>(in, rows_, out); break;
+    case Form::kZero:
+      std::fill_n(out, rows_, T{0});
+      break;
+    case Form::kInt8:
+      convert(reinterpret_cast<const std::int8_t*>(in), rows_, out);
+      break;
+    case Form::kInt16:
+      convert(reinterpret_cast<const std::int16_t*>(in), rows_, out);
+      break;
+    case Form::kFloat32:
+      convert(reinterpret_cast<const float*>(in), rows_, out);
+      break;
+    case Form::kFloat64:
+      convert(reinterpret_cast<const double*>(in), rows_, out);
+      break;
     case Form::kSparse: {
-      std::fill_n(out, rows_, 0.0);
+      std::fill_n(out, rows_, T{0});
       std::uint32_t count = 0;
       std::memcpy(&count, in, sizeof count);
-      in += sizeof count;
-      for (; count > 0; --count, in += sizeof(Entry)) {
-        Entry entry;
-        std::memcpy(&entry, in, sizeof entry);
-        out[entry.row] = entry.value;
-      }
+      const auto* entry = reinterpret_cast<const Entry*>(in + sizeof count);
+      for (; count > 0; --count, ++entry) out[entry->row] = static_cast<T>(entry->value);
       break;
     }
   }
+}
+
+void PackedColumns::copy(std::size_t j, double* out) const {
+  if (rows_ > 0) copy_as(j, out);
+}
+
+void PackedColumns::copy(std::size_t j, linalg::Storage storage, std::byte* out) const {
+  if (rows_ == 0) return;
+  switch (storage) {
+    case linalg::Storage::kBinary:
+    case linalg::Storage::kInt8:
+      return copy_as(j, reinterpret_cast<std::int8_t*>(out));
+    case linalg::Storage::kInt16:
+      return copy_as(j, reinterpret_cast<std::int16_t*>(out));
+    case linalg::Storage::kFloat32:
+      return copy_as(j, reinterpret_cast<float*>(out));
+    case linalg::Storage::kFloat64:
+      return copy_as(j, reinterpret_cast<double*>(out));
+  }
+}
+
+void PackedColumns::release_before(std::size_t j) {
+  if (rows_ > 0) pages_.release_before(offsets_[j]);
 }
 
 }  // namespace parley::data

@@ -1,13 +1,14 @@
 // The columns of a chunk of rows in few bytes until the whole file is read: each column in the smallest type
-// that loses nothing in this chunk, dense or as (row, value) pairs by density. Columns are taken out in
+// that loses nothing in this chunk, dense or as (row, value) pairs by density. Columns are copied out in
 // ascending order and their pages go back to the system on the way, so that a table in this form and
 // the matrix made of it are never both whole in memory.
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
+
+#include "parley/linalg/matrix.h"
 
 namespace parley::data {
 
@@ -42,19 +43,33 @@ class Pages {
 class PackedColumns {
  public:
   PackedColumns() = default;
-  // values[i * columns + j] is column j of row i.
-  PackedColumns(std::span<const double> row_major, std::size_t columns);
+  // Column j is values[j * stride .. j * stride + rows).
+  PackedColumns(const double* values, std::size_t stride, std::size_t rows, std::size_t columns);
+
+  // What the nonzero values of a column need.
+  struct Summary {
+    std::uint32_t nonzeros = 0;
+    linalg::Storage storage = linalg::Storage::kBinary;
+  };
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
-  // Column j into out[0 .. rows); columns before j are gone afterwards.
-  void take(std::size_t j, double* out);
+  [[nodiscard]] const Summary& summary(std::size_t j) const { return summaries_[j]; }
+  // Column j into out[0 .. rows), as doubles or as a type that loses nothing.
+  void copy(std::size_t j, double* out) const;
+  void copy(std::size_t j, linalg::Storage storage, std::byte* out) const;
+  // Columns before j are gone afterwards.
+  void release_before(std::size_t j);
 
  private:
   enum class Form : std::uint8_t { kZero, kInt8, kInt16, kFloat32, kFloat64, kSparse };
 
+  template <class T>
+  void copy_as(std::size_t j, T* out) const;
+
   std::size_t rows_ = 0;
   std::vector<std::uint32_t> offsets_;
   std::vector<Form> forms_;
+  std::vector<Summary> summaries_;
   Pages pages_;
 };
 

@@ -53,6 +53,10 @@ void ColumnsBuilder::append(std::vector<ColumnBlock> stretches) {
 
 void ColumnsBuilder::append_dense(std::span<const double> values) { columns_->add(values); }
 
+std::byte* ColumnsBuilder::append_dense(Storage storage, std::size_t nonzeros) {
+  return columns_->add_dense(storage, nonzeros);
+}
+
 void ColumnsBuilder::append_binary(std::span<const Index> ones) { columns_->add_binary(ones); }
 
 void ColumnsBuilder::append_categories(std::span<const Index> codes, Index levels) {

@@ -101,6 +101,10 @@ class ColumnsBuilder {
   // The next column, whose stretches have `rows` values together.
   void append(std::vector<ColumnBlock> stretches);
   void append_dense(std::span<const double> values);
+  // The next column when it is better stored dense: where its `rows` values of the storage's type go (one
+  // byte each for kBinary); null, and nothing appended, when it is not. `nonzeros` of the values are not
+  // zero.
+  [[nodiscard]] std::byte* append_dense(Storage storage, std::size_t nonzeros);
   // The next column: ones at the given ascending rows, zero elsewhere.
   void append_binary(std::span<const Index> ones);
   // The next `levels` columns: column v has a one where codes[i] == v; a negative code has none.

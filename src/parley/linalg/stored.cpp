@@ -8,7 +8,9 @@ namespace parley::linalg {
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{4} << 20;
+// Blocks of a matrix that grows by columns: a small first one, then such as have large pages.
+constexpr std::size_t kFirstBlock = std::size_t{4} << 20;
+constexpr std::size_t kBlock = std::size_t{16} << 20;
 
 // A range of columns worth handing to a thread: about 20 microseconds of gathering.
 constexpr std::size_t kRangeWork = std::size_t{1} << 15;
@@ -76,11 +78,19 @@ std::byte* ColumnStore::reserve(std::size_t bytes, std::size_t alignment) {
   auto& memory = stored_->memory;
   used_ = aligned(used_, alignment);
   if (memory.empty() || used_ + bytes > memory.back()->size()) {
-    memory.push_back(std::make_shared<Memory>(std::max(kBlock, bytes)));
+    memory.push_back(std::make_shared<Memory>(std::max(memory.empty() ? kFirstBlock : kBlock, bytes)));
     used_ = 0;
   }
   std::byte* at = memory.back()->data() + used_;
   used_ += bytes;
+  return at;
+}
+
+std::byte* ColumnStore::add_dense(Storage storage, std::size_t count) {
+  if (!better_dense(storage, count, stored_->rows)) return nullptr;
+  storage = std::max(storage, Storage::kInt8);
+  std::byte* at = reserve(static_cast<std::size_t>(stored_->rows) * width(storage), 64);
+  stored_->columns.push_back({at, static_cast<std::uint32_t>(count), storage, true});
   return at;
 }
 
@@ -93,11 +103,9 @@ void ColumnStore::add(std::span<const double> dense) {
     ++count;
     if (storage != Storage::kFloat64) storage = std::max(storage, smallest_storage(v));
   }
-  if (better_dense(storage, count, stored_->rows)) {
+  if (std::byte* at = add_dense(storage, count); at != nullptr) {
     storage = std::max(storage, Storage::kInt8);
-    std::byte* at = reserve(dense.size() * width(storage), 64);
     for (std::size_t i = 0; i < dense.size(); ++i) store(at, storage, i, dense[i]);
-    stored_->columns.push_back({at, static_cast<std::uint32_t>(count), storage, true});
     return;
   }
   StoredColumn column{reserve(sparse_bytes(storage, count), 8), static_cast<std::uint32_t>(count), storage, false};

@@ -53,6 +53,8 @@ class ColumnStore {
   explicit ColumnStore(Index rows);
 
   void add(std::span<const double> dense);
+  std::byte* add_dense(Storage storage,
+                       std::size_t count);  // where the values go; null when sparse is better
   void add(std::span<const Index> rows, std::span<const double> values);  // rows ascending; zeros are dropped
   void add_binary(std::span<const Index> ones);
   [[nodiscard]] Index rows() const { return stored_->rows; }
