@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "parley/privacy/accounting/accountant.h"
 
 namespace parley::privacy {
 
 namespace {
+
+// Shares of noise on a masked sum, in grains: what the proof needs, and what leaves room for a sum.
+constexpr double kFewestMaskedGrains = 0x1p22;
+constexpr double kMostMaskedGrains = 0x1p40;
 
 // draw() or, when the generator fails, an error: there is no weaker source to fall back to, and nothing is released.
 template <class Draw>
@@ -195,6 +200,16 @@ void Gate::note(std::span<const double> values) {
   if (keep_transcript_ && !replays_) transcript_.insert(transcript_.end(), values.begin(), values.end());
 }
 
+// A word is two numbers: its upper and its lower half.
+void Gate::note_words(const MaskedVector& sent) {
+  std::vector<double> halves;
+  for (const std::int64_t word : sent.words) {
+    halves.push_back(static_cast<double>(static_cast<std::uint64_t>(word) >> 32));
+    halves.push_back(static_cast<double>(static_cast<std::uint64_t>(word) & 0xffffffff));
+  }
+  note(halves);
+}
+
 Result<Released<std::vector<double>>> Gate::released_vector(std::size_t size, const std::function<GridVector()>& draw) {
   std::vector<double> values;
   if (replays_) {
@@ -246,6 +261,13 @@ Result<const RoundedGaussianNoise*> Gate::gaussian_source(double sigma, Grain gr
     if (known->grain() == grain && known->sigma_in_grains() == grain.grains(sigma)) return known.get();
   PARLEY_TRY(RoundedGaussianNoise made, RoundedGaussianNoise::make(sigma, grain));
   return gaussians_.emplace_back(std::make_unique<RoundedGaussianNoise>(std::move(made))).get();
+}
+
+Result<const DiscreteGaussianNoise*> Gate::discrete_gaussian_source(double sigma, Grain grain) {
+  for (const auto& known : discrete_gaussians_)
+    if (known->grain() == grain && known->sigma_in_grains() == grain.grains(sigma)) return known.get();
+  PARLEY_TRY(DiscreteGaussianNoise made, DiscreteGaussianNoise::make(sigma, grain));
+  return discrete_gaussians_.emplace_back(std::make_unique<DiscreteGaussianNoise>(std::move(made))).get();
 }
 
 Result<const DiscreteLaplaceNoise*> Gate::laplace_source(double scale, Grain grain) {
@@ -307,6 +329,58 @@ Result<Released<std::vector<double>>> Gate::gaussian(Sensitive<SampledVector, L2
   PARLEY_TRY(const RoundedGaussianNoise* source, gaussian_source(noise.sigma, sum.grain));
   PARLEY_CHECK(draw_from_plan(SubsampledGaussian{noise.sigma / value.sensitivity(), value.value_.rate}));
   return released_vector(sum.counts.size(), [&] { return noisy(sum, *source, *bits_); });
+}
+
+Result<Event> Gate::masked_event(double sensitivity, Grain grain, NoiseShare noise) {
+  PARLEY_CHECK(validate(grain));
+  if (noise.parties < 2) return fail(bad_input({.field = "parties"}, "a sum of fewer than two parties hides nobody", fmt::format("{}", noise.parties)));
+  const double grains = grain.grains(noise.sigma);
+  if (!(grains >= kFewestMaskedGrains) || !(grains <= kMostMaskedGrains))
+    return fail(bad_input({.field = "grain"}, "a share of noise must have 2^22 to 2^40 grains", fmt::format("{}", grains)));
+  // A party that looks at the sum knows its own noise: one share is left out. 2^-40 is what discrete noise takes.
+  const double others = std::sqrt(static_cast<double>(noise.parties - 1));
+  const Event event{Gaussian{grains * others * (1 - 0x1p-40), grain.grains(sensitivity)}, 1};
+  PARLEY_CHECK(validate(event));
+  return event;
+}
+
+Result<MaskSecret> Gate::mask_secret() {
+  std::unique_ptr<Bits> own;  // of a replay, which draws no noise
+  if (bits_ == nullptr) {
+    PARLEY_TRY(own, SecureGenerator::from_system());
+  }
+  return drawn([&]() -> Result<MaskSecret> {
+    MaskSecret secret{};
+    (own ? own.get() : bits_)->fill(secret);
+    return secret;
+  });
+}
+
+Result<Released<MaskedVector>> Gate::masked(const Sensitive<GridVector, L2>& value, NoiseShare noise, OneTimeMask&& given) {
+  const OneTimeMask mask = std::move(given);
+  PARLEY_CHECK(check(value));
+  const GridVector& grid = value.value_;
+  if (mask.size() != grid.counts.size() || mask.parties_ != noise.parties)
+    return fail(failed("a mask must be as long as the value, and of the parties that add noise"));
+  PARLEY_TRY(const Event event, masked_event(value.sensitivity(), grid.grain, noise));
+  PARLEY_TRY(const DiscreteGaussianNoise* source, discrete_gaussian_source(noise.sigma, grid.grain));
+  PARLEY_CHECK(draw_from_plan(event.mechanism));
+  MaskedVector sent;
+  if (replays_) {
+    PARLEY_TRY(const std::span<const double> told, replayed(2 * grid.counts.size()));
+    for (std::size_t k = 0; k < told.size(); k += 2)
+      sent.words.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(told[k]) << 32 | static_cast<std::uint64_t>(told[k + 1])));
+    ++releases_;
+  } else {
+    PARLEY_TRY(sent, drawn([&]() -> Result<MaskedVector> {
+      GridVector noised = noisy(grid, *source, *bits_);
+      for (std::size_t k = 0; k < noised.counts.size(); ++k)  // modulo 2^64
+        noised.counts[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(noised.counts[k]) + mask.words_[k]);
+      return MaskedVector{std::move(noised.counts)};
+    }));
+    note_words(sent);
+  }
+  return Released<MaskedVector>(std::move(sent), claims_valid());
 }
 
 Result<Released<std::vector<double>>> Gate::laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise) {

@@ -30,6 +30,8 @@
 #include "parley/privacy/accounting/filter.h"
 #include "parley/privacy/accounting/repeat_and_select.h"
 #include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/masking/one_time_mask.h"
+#include "parley/privacy/mechanisms/discrete_gaussian.h"
 #include "parley/privacy/mechanisms/discrete_laplace.h"
 #include "parley/privacy/mechanisms/exponential.h"
 #include "parley/privacy/mechanisms/noisy_max.h"
@@ -124,7 +126,14 @@ class Gate {
   // A Poisson sample of the records, as secret as they are, for a BatchSum.
   Result<Batch> sample(const PoissonSampling& sampling, std::size_t records);
 
+  // The party's part of a sum over parties, which nobody learns but as the sum (masking/masked_sum.md): value + discrete
+  // Gaussian noise + mask. Costs what the noise of all parties but one costs, and uses the mask up.
+  Result<Released<MaskedVector>> masked(const Sensitive<GridVector, L2>& value, NoiseShare noise, OneTimeMask&& mask);
+  // For the masks of a run; has nothing to do with the data.
+  Result<MaskSecret> mask_secret();
+
   // The events of these draws, for a reservation.
+  static Result<Event> masked_event(double sensitivity, Grain grain, NoiseShare noise);
   static Result<Event> gaussian_event(double sensitivity, Grain grain, Deviation noise);
   static Result<Event> laplace_event(double sensitivity, Grain grain, LaplaceScale noise, std::int64_t dimensions = 1);
 
@@ -202,8 +211,10 @@ class Gate {
   Result<Released<std::size_t>> released_index(const std::function<Result<std::size_t>()>& draw);
   Result<std::span<const double>> replayed(std::size_t count);
   void note(std::span<const double> values);
+  void note_words(const MaskedVector& sent);
   // Tables are made once for each noise that a run uses.
   Result<const RoundedGaussianNoise*> gaussian_source(double sigma, Grain grain);
+  Result<const DiscreteGaussianNoise*> discrete_gaussian_source(double sigma, Grain grain);
   Result<const DiscreteLaplaceNoise*> laplace_source(double scale, Grain grain);
   Result<const ExponentialSelection*> selection(double epsilon, double sensitivity);
 
@@ -234,6 +245,7 @@ class Gate {
     ExponentialSelection mechanism;
   };
   std::vector<std::unique_ptr<RoundedGaussianNoise>> gaussians_;
+  std::vector<std::unique_ptr<DiscreteGaussianNoise>> discrete_gaussians_;
   std::vector<std::unique_ptr<DiscreteLaplaceNoise>> laplaces_;
   std::vector<std::unique_ptr<Selection>> selections_;
 };

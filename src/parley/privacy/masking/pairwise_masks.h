@@ -1,0 +1,47 @@
+// Masks that cancel in the sum over all parties. Bonawitz et al. 2017, Section 4, without its recovery from parties that
+// drop out: a round needs every party.
+//
+//   each party i:   a secret a_i;  its public key A_i = X25519(a_i, base), which everyone gets
+//   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i, A_j in party order),  known to i and j alone
+//   round t:        s_ij(t) = AES-256 in counter mode under SHA-256(domain | k_ij | t)
+//                   mask_i(t) = sum over j > i of s_ij(t)  -  sum over j < i of s_ji(t)     modulo 2^64
+//
+// What the masks hide, and whom that trusts: masked_sum.md.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/privacy/masking/one_time_mask.h"
+
+namespace parley::privacy {
+
+inline constexpr std::size_t kMaskKeyBytes = 32;
+
+// A_i.
+Result<std::string> mask_public_key(const MaskSecret& secret);
+
+class PairwiseMasks {
+ public:
+  // The party `own` among all, whose public keys are given in party order. Refuses keys that are not all different, an
+  // own key that is not the secret's, and keys of small order, under which a pair's secret would be known to everyone.
+  static Result<PairwiseMasks> agree(const MaskSecret& secret, int own, const std::vector<std::string>& public_keys);
+
+  // Of one round. Rounds must ascend: a mask is made once. `first_unused` brings that over a restart.
+  Result<OneTimeMask> mask(std::int64_t round, std::size_t size);
+  [[nodiscard]] std::int64_t first_unused() const { return first_unused_; }
+  void skip_to(std::int64_t round) { first_unused_ = round > first_unused_ ? round : first_unused_; }
+
+ private:
+  PairwiseMasks(int own, std::vector<std::string> pair_keys) : own_(own), pair_keys_(std::move(pair_keys)) {}
+  int own_;
+  std::vector<std::string> pair_keys_;  // by party; empty for its own
+  std::int64_t first_unused_ = 0;
+};
+
+// The sum over parties, modulo 2^64, as a number of either sign.
+void add_words(const std::vector<std::int64_t>& words, std::vector<std::int64_t>& sum);
+
+}  // namespace parley::privacy
