@@ -12,17 +12,16 @@
 //
 // A sparse message holds the kept entries only: 12 bytes each. Sums run in party order, whatever order the answers
 // came in. n_i is public: of a private run under add-remove it is the number that the job states for the party
-// (local_steps.h, public_records).
+// (local_steps.h, public_records). The private form of this file protects records; whole clients: client_averaging.h.
 #pragma once
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "parley/algorithms/local_steps.h"
+#include "parley/algorithms/packed_parameters.h"
 #include "parley/algorithms/private_local_steps.h"
 #include "parley/algorithms/row_share.h"
-#include "parley/linalg/sparse_vector.h"
 #include "parley/linalg/vectors.h"
 #include "parley/rounds/algorithm.h"
 
@@ -40,8 +39,7 @@ Result<void> check_averaging(const glm::Objective& objective, const LocalSetting
 template <AveragingParts parts>
 class FederatedAveraging {
  public:
-  template <bool sparse>
-  using Parameters = std::conditional_t<sparse, linalg::SparseVector, std::vector<double>>;
+  static constexpr AveragingParts kParts = parts;
 
   struct Iterate {
     std::int64_t round = 0;          // t: rounds done
@@ -52,12 +50,12 @@ class FederatedAveraging {
   struct Task {
     std::int64_t round = 0;
     double step = 0;
-    Parameters<parts.threshold_average> parameters;
+    PackedParameters<parts.threshold_average> parameters;
     static void fields(auto& self, auto&& visit) { visit(self.round, self.step, self.parameters); }
   };
   struct Reply {
     std::int64_t records = 0;  // n_i
-    Parameters<parts.threshold_steps> parameters;
+    PackedParameters<parts.threshold_steps> parameters;
     static void fields(auto& self, auto&& visit) { visit(self.records, self.parameters); }
   };
   struct Memory {
@@ -123,20 +121,6 @@ class FederatedAveraging {
  private:
   FederatedAveraging(const glm::Objective& objective, const LocalSettings& settings)
       : objective_(objective), settings_(settings) {}
-
-  template <bool sparse>
-  static Parameters<sparse> packed(const std::vector<double>& parameters) {
-    if constexpr (sparse)
-      return linalg::sparse(parameters);
-    else
-      return parameters;
-  }
-  static const std::vector<double>& unpacked(const std::vector<double>& parameters) { return parameters; }
-  static std::vector<double> unpacked(const linalg::SparseVector& parameters) { return linalg::dense(parameters); }
-  static std::size_t unpacked_size(const std::vector<double>& parameters) { return parameters.size(); }
-  static std::size_t unpacked_size(const linalg::SparseVector& parameters) {
-    return static_cast<std::size_t>(parameters.size);
-  }
 
   glm::Objective objective_;
   LocalSettings settings_;

@@ -36,18 +36,6 @@ struct Step {
   }
 };
 
-void plain_steps(const glm::Objective& objective, const LocalSettings& settings, const LocalWork& work, const RowShare& share,
-                 std::vector<double>& parameters) {
-  const Problem problem{share.features, share.labels, objective};
-  BatchDerivatives derivatives(problem);
-  PlainBatchSum batch_sum(problem, derivatives, std::numeric_limits<double>::infinity());
-  for (int k = 0; k < settings.local_steps; ++k) {
-    const std::vector<std::size_t> batch = draw_batch(settings, share, work.round, k);
-    const Step rule{objective, work.step, work.after, 1.0 / static_cast<double>(batch.size())};
-    rule(batch_sum.sum(batch, derivatives.at(parameters, batch)), parameters);
-  }
-}
-
 }  // namespace
 
 std::size_t parameter_count(const glm::Objective& objective, std::size_t columns) {
@@ -104,14 +92,24 @@ double step_size(const glm::Objective& objective, const LocalSettings& settings,
   return curvature > 0 ? 1 / curvature : 1.0;
 }
 
+privacy::Private<std::vector<double>> open_local_steps(const glm::Objective& objective, const LocalSettings& settings,
+                                                       const LocalWork& work, const RowShare& share) {
+  const Problem problem{share.features, share.labels, objective};
+  BatchDerivatives derivatives(problem);
+  PlainBatchSum batch_sum(problem, derivatives, std::numeric_limits<double>::infinity());
+  std::vector<double> parameters = work.parameters;
+  for (int k = 0; k < settings.local_steps; ++k) {
+    const std::vector<std::size_t> batch = draw_batch(settings, share, work.round, k);
+    const Step rule{objective, work.step, work.after, 1.0 / static_cast<double>(batch.size())};
+    rule(batch_sum.sum(batch, derivatives.at(parameters, batch)), parameters);
+  }
+  return privacy::Private(std::move(parameters));
+}
+
 Result<privacy::Released<std::vector<double>>> local_steps(const glm::Objective& objective, const LocalSettings& settings,
                                                            const LocalWork& work, const RowShare& share,
                                                            PrivateLocalSteps* paid, privacy::Gate& gate) {
-  if (share.privacy == nullptr) {
-    std::vector<double> parameters = work.parameters;
-    plain_steps(objective, settings, work, share, parameters);
-    return gate.unprotected(privacy::Private(std::move(parameters)));
-  }
+  if (share.privacy == nullptr) return gate.unprotected(open_local_steps(objective, settings, work, share));
   const privacy::Public rule{Step{objective, work.step, work.after, 1 / paid->expected_batch()}};
   auto parameters = privacy::derive([](const std::vector<double>& start) { return start; }, privacy::Public{work.parameters});
   for (int k = 0; k < settings.local_steps; ++k) {
