@@ -12,16 +12,21 @@ from parley_cli import BINARY, SOURCE
 LONG = bool(os.environ.get("PARLEY_LONG"))
 PRIVACY = "[privacy]\nepsilon = 2.0\ndelta = 1e-5\n"
 LIMITS = "epsilon = 2.0\ndelta = 1e-5\npublic_labels = true\n"
-# algorithm, its settings, with privacy, over MPI also in the short run
+CLIENTS = PRIVACY + 'unit = "client"\n'
+# algorithm, its settings, its [privacy] section, over MPI also in the short run
 HORIZONTAL = [
-    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", False, True),
-    ("fed-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", False, False),
-    ("distributed-iht", "step = 0.5\n", False, False),
-    ("fedavg", "local_steps = 3\nbatch = 16\nstep = 0.5\n", False, False),
-    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", True, True),
-    ("fed-ht", "local_steps = 2\nstep = 0.5\n", True, False),
-    ("distributed-iht", "step = 0.5\n", True, False),
-    ("fedavg", "local_steps = 2\nbatch = 16\nstep = 0.5\n", True, False),
+    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", "", True),
+    ("fed-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", "", False),
+    ("distributed-iht", "step = 0.5\n", "", False),
+    ("fedavg", "local_steps = 3\nbatch = 16\nstep = 0.5\n", "", False),
+    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", PRIVACY, True),
+    ("fed-ht", "local_steps = 2\nstep = 0.5\n", PRIVACY, False),
+    ("distributed-iht", "step = 0.5\n", PRIVACY, False),
+    ("fedavg", "local_steps = 2\nbatch = 16\nstep = 0.5\n", PRIVACY, False),
+    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\nclip = 0.5\n", CLIENTS, True),
+    ("fed-ht", "local_steps = 2\nstep = 0.5\nclip = 0.5\n", CLIENTS, False),
+    ("distributed-iht", "step = 0.5\nclip = 0.5\n", CLIENTS, False),
+    ("fedavg", "local_steps = 2\nbatch = 16\nstep = 0.5\nclip = 0.5\n", CLIENTS, False),
 ]
 VERTICAL = [("admm-sharing", False, True), ("admm-sharing", True, True)]
 
@@ -66,7 +71,7 @@ class Parity(FederationTest):
         self.clean()
         self.succeeds("train", job, "--out", "here", "--quiet", *self.ledger("here", private))
         coordinator = self.coordinate(job)
-        daemons = [self.join(name, limits=LIMITS, **sites[name]) for name in self.PARTIES]
+        daemons = [self.join(name, **{"limits": LIMITS, **sites[name]}) for name in self.PARTIES]
         self.finish(coordinator)
         for daemon in daemons:
             self.finish(daemon)
@@ -91,12 +96,13 @@ class Rows(Parity):
     def test_parties_with_records(self):
         for algorithm, settings, private, over_mpi in HORIZONTAL:
             with self.subTest(algorithm=algorithm, private=private):
-                job = self.split_by_rows(rounds=4, extra=PRIVACY if private else "")
+                job = self.split_by_rows(rounds=4, extra=private)
                 text = job.read_text().replace('"fed-iter-ht"', f'"{algorithm}"').replace("local_steps = 3\nstep = 0.5\n", settings)
                 if algorithm == "fedavg":
                     text = text.replace("sparsity = 5\n", "")
                 job.write_text(text)
-                self.check(job, private, over_mpi, {name: {} for name in self.PARTIES})
+                limits = LIMITS + ('unit = "client"\n' if private == CLIENTS else "")
+                self.check(job, private, over_mpi, {name: {"limits": limits} for name in self.PARTIES})
                 self.assertEqual(self.model("here"), self.model("out"))
 
 

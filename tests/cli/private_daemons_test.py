@@ -29,6 +29,13 @@ class PrivateTest(FederationTest):
         job.write_text(text.replace("local_steps = 3\n", "local_steps = 2\nbatch = 20\n"))
         return job
 
+    def client_job(self, rounds=ROUNDS, seed=None, more=""):
+        """The same with whole clients as the unit."""
+        job = self.private_job(rounds, seed)
+        text = job.read_text().replace("local_steps = 2\n", "local_steps = 2\nclip = 0.5\n")
+        job.write_text(text.replace(PRIVACY, PRIVACY + 'unit = "client"\n' + more))
+        return job
+
 
 class PrivateDaemons(PrivateTest):
     def test_a_private_run_claims_what_its_sites_charged_and_a_second_one_is_refused(self):
@@ -112,6 +119,53 @@ class PrivateDaemons(PrivateTest):
             self.refuses("join", self.site("north", limits=limits), says=says)
 
 
+class Clients(PrivateTest):
+    """A whole party is the unit: its table shows in nothing that leaves it but a part of a noisy sum."""
+    LIMITS = ONE_RUN + 'unit = "client"\n'
+
+    def test_the_claim_is_about_clients(self):
+        job = self.client_job()
+        self.federation(job, limits=self.LIMITS, without_privacy="false")
+        privacy = self.result()["privacy"]
+        self.assertTrue(privacy["claimed"])
+        self.assertEqual((privacy["unit"], privacy["neighbours"], privacy["clients"]), ("client", "replace-one", 2))
+        self.assertNotIn("records", privacy)
+        self.assertLessEqual(privacy["epsilon"], 1.0)
+        self.assertGreater(privacy["epsilon"], 0.99)
+        self.assertEqual([(event["mechanism"], event["count"]) for event in privacy["events"]], [("gaussian", ROUNDS)])
+        self.assertIn("2 parties, each a client: a client costs epsilon", privacy["statement"])
+        # How many records a client has is private too.
+        self.assertEqual(json.loads(self.model())["provenance"]["rows"], 0)
+        for name in self.PARTIES:
+            [budget, plan] = self.entries(self.folder / name / "state" / "ledger")
+            self.assertEqual((budget["kind"], plan["kind"]), ("budget", "plan"))
+            self.assertEqual((budget["unit"], plan["unit"]), ("client", "client"))
+        said = self.federation(job, "again", code=3, limits=self.LIMITS, without_privacy="false")
+        self.assertIn("does not take part: its privacy budget ended", said)
+
+    def test_a_site_has_a_budget_for_one_unit(self):
+        for job, limits in ((self.client_job, ONE_RUN), (self.private_job, self.LIMITS)):
+            said = self.federation(job(), code=1, limits=limits, without_privacy="false")
+            self.assertIn("the site does not allow this job", said)
+            self.assertIn("limits.unit", self.account("north") + self.account("south"))
+            self.assertEqual([self.plans(name) for name in self.PARTIES], [0, 0])
+
+    def test_what_mixes_units_or_hides_nobody_is_refused(self):
+        for more, says in (("records = 100\n", "privacy.records"), ("derivative_bound = 1.0\n", "privacy.derivative_bound"),
+                           ('neighbours = "add-remove"\n', "privacy.neighbours")):
+            self.refuses("train", self.client_job(more=more), says=says)
+        job = self.client_job()
+        whole = job.read_text()
+        for old, new, says in (("delta = 1e-5\n", "", "privacy.delta"), ("clip = 0.5\n", "", "algorithm.clip"),
+                               ("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 1\n[labels]', "rounds.on_missing"),
+                               (whole[whole.rindex("[[party]]"):], "", "at least two are needed")):
+            self.assertIn(old, whole)
+            self.refuses("train", self.write("job.toml", whole.replace(old, new)), says=says)
+        single = self.write("one.toml", '[job]\ntask = "logistic"\n[algorithm]\nname = "sgd"\n[privacy]\nepsilon = 1.0\ndelta = 1e-5\nunit = "client"\n'
+                                        '[[party]]\nname = "north"\ndata = "north/stays.csv"\n')
+        self.refuses("train", single, says="privacy.unit")
+
+
 class Kills(PrivateTest):
     def setUp(self):
         super().setUp()
@@ -182,6 +236,16 @@ class Kills(PrivateTest):
                 out = f"out{number}"
                 self.run_through_kills(self.job, out, dice, self.daemon, longest=0.2)
                 self.ends_the_same(out)
+
+
+class ClientKills(Kills):
+    """Clients remember their key and which masks they used."""
+
+    def prepare(self):
+        return self.client_job(seed=7)
+
+    def daemon(self, name, env=None):
+        return self.join(name, limits=MANY_RUNS + 'unit = "client"\n', env=env)
 
 
 class ColumnKills(Kills):

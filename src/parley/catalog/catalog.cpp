@@ -102,7 +102,7 @@ Trainer configure_sgd(Toml& settings) {
   };
 }
 
-template <class A>
+template <algorithms::AveragingParts parts>
 std::shared_ptr<const Federation> federate_averaging(Toml& settings) {
   algorithms::LocalSettings local;
   settings.integer("iterations", local.rounds, at_least(1));
@@ -111,7 +111,7 @@ std::shared_ptr<const Federation> federate_averaging(Toml& settings) {
   settings.integer("batch", local.batch, at_least(0));
   settings.number("clip", local.clip, above(0));
   settings.number("batch_growth", local.batch_growth, {.low = 0, .high = 1, .open_low = true});
-  return std::make_shared<AveragingFederation<A>>(local);
+  return std::make_shared<AveragingFederation<parts>>(local);
 }
 
 std::shared_ptr<const Federation> federate_admm(Toml& settings) {
@@ -148,13 +148,13 @@ std::span<const Algorithm> algorithms_by_name() {
       {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd,
        true},
       {"fed-iter-ht", Partition::kHorizontal, "K thresholded steps at every party, then a thresholded average",
-       "Tong et al. 2022, Algorithm 2", {}, true, federate_averaging<algorithms::FedIterHt>},
+       "Tong et al. 2022, Algorithm 2", {}, true, federate_averaging<algorithms::FedIterHt::kParts>},
       {"fed-ht", Partition::kHorizontal, "K steps at every party, then a thresholded average",
-       "Tong et al. 2022, Algorithm 1", {}, true, federate_averaging<algorithms::FedHt>},
+       "Tong et al. 2022, Algorithm 1", {}, true, federate_averaging<algorithms::FedHt::kParts>},
       {"distributed-iht", Partition::kHorizontal, "iterative hard thresholding, a message after every step",
-       "Tong et al. 2022, Algorithm A1", {}, true, federate_averaging<algorithms::DistributedIht>},
+       "Tong et al. 2022, Algorithm A1", {}, true, federate_averaging<algorithms::DistributedIht::kParts>},
       {"fedavg", Partition::kHorizontal, "K steps at every party, then the average", "McMahan et al. 2017, Algorithm 1", {}, true,
-       federate_averaging<algorithms::FedAvg>},
+       federate_averaging<algorithms::FedAvg::kParts>},
       {"admm-sharing", Partition::kVertical, "one value per record travels, parties keep their weights",
        "Hu et al.; Boyd et al. 2011, Section 7.3", {}, true, federate_admm},
   };

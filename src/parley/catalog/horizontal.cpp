@@ -6,6 +6,12 @@
 
 namespace parley::catalog {
 
+Result<algorithms::ClientTerms> client_terms(const Job& job) {
+  PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(job.privacy->epsilon));
+  PARLEY_TRY(const privacy::Delta delta, privacy::Delta::make(job.privacy->delta.value_or(0)));
+  return algorithms::ClientTerms{{epsilon, delta, job.privacy->neighbours}, static_cast<int>(job.parties.size())};
+}
+
 Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::span<const int> parties) const {
   if (job.data.scale == Scale::kStandardize)
     return fail(bad_input({job.file, 0, "data.scale"}, "means and deviations of all rows are not known to any party; use bounds or none",

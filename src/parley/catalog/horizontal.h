@@ -2,13 +2,19 @@
 // coordinator's (local_steps.h).
 #pragma once
 #include <algorithm>
+#include <utility>
 
+#include "parley/algorithms/client_averaging.h"
 #include "parley/algorithms/federated_averaging.h"
 #include "parley/catalog/federation.h"
 #include "parley/catalog/private_site.h"
 #include "parley/rounds/drive.h"
 
 namespace parley::catalog {
+
+// Whether the unit of the job's privacy is the whole client, and what everyone knows of such a run.
+inline bool by_clients(const Job& job) { return job.privacy && job.privacy->unit == privacy::Unit::kClient; }
+Result<algorithms::ClientTerms> client_terms(const Job& job);
 
 class HorizontalFederation : public Federation {
  public:
@@ -20,44 +26,58 @@ class HorizontalFederation : public Federation {
   Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const override;
 };
 
-// One of the four algorithms of algorithms/federated_averaging.h with its settings.
-template <class A>
+// One of the four algorithms of algorithms/federated_averaging.h with its settings; where a job protects whole clients, its
+// form of algorithms/client_averaging.h.
+template <algorithms::AveragingParts parts>
 class AveragingFederation final : public HorizontalFederation {
  public:
   explicit AveragingFederation(const algorithms::LocalSettings& settings) : settings_(settings) {}
 
   Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
                                                        rounds::GateOfRound gate) const override {
-    PARLEY_TRY(A algorithm, make(job, table.train.labels.classes));
-    return std::make_unique<rounds::Party<A>>(std::move(algorithm), share_of(table), std::move(gate));
+    return with_algorithm(job, table.train.labels.classes, [&]<class A>(A algorithm) -> Result<std::unique_ptr<rounds::Responder>> {
+      return std::make_unique<rounds::Party<A>>(std::move(algorithm), share_of(table), std::move(gate));
+    });
   }
 
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override {
-    PARLEY_TRY(const A algorithm, make(job, table.train.labels.classes));
-    typename A::Memory memory;
-    return algorithm.reserve(share_of(table), memory, gate);
+    return with_algorithm(job, table.train.labels.classes, [&]<class A>(const A& algorithm) -> Result<void> {
+      typename A::Memory memory;
+      return algorithm.reserve(share_of(table), memory, gate);
+    });
   }
 
   Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
                             const AfterRound& after) const override {
-    PARLEY_TRY(const A algorithm, make(job, parties.front().classes));
     double row_norm = 0;
     for (const Introduction& party : parties) row_norm = std::max(row_norm, party.row_norm);
-    const auto first = algorithm.start(static_cast<std::size_t>(parties.front().column_count), row_norm);
-    PARLEY_TRY(auto outcome, rounds::drive(algorithm, first, exchange, [&](std::int64_t round, const typename A::Iterate& iterate) {
-                 return !after || after(round, iterate.parameters);
-               }));
-    return Learnt{stop_of(outcome.ended, false), outcome.rounds, std::move(outcome.iterate.parameters)};
+    return with_algorithm(job, parties.front().classes, [&]<class A>(const A& algorithm) -> Result<Learnt> {
+      const auto first = algorithm.start(static_cast<std::size_t>(parties.front().column_count), row_norm);
+      PARLEY_TRY(auto outcome, rounds::drive(algorithm, first, exchange, [&](std::int64_t round, const typename A::Iterate& iterate) {
+                   return !after || after(round, iterate.parameters);
+                 }));
+      return Learnt{stop_of(outcome.ended, false), outcome.rounds, std::move(outcome.iterate.parameters)};
+    });
   }
 
  private:
   static algorithms::RowShare share_of(const PartyTable& table) {
     return {table.number, table.features, table.train.labels.values, table.site ? &table.site->terms() : nullptr};
   }
-  Result<A> make(const Job& job, const std::vector<std::string>& classes) const {
+  // use(algorithm), whichever of the two forms the job asks for.
+  template <class Use>
+  auto with_algorithm(const Job& job, const std::vector<std::string>& classes, const Use& use) const
+      -> decltype(use(std::declval<algorithms::FederatedAveraging<parts>>())) {
     algorithms::LocalSettings settings = settings_;
     settings.seed = seed_of(job);
-    return A::make(objective_of(job, classes), settings);
+    const glm::Objective objective = objective_of(job, classes);
+    if (by_clients(job)) {
+      PARLEY_TRY(const algorithms::ClientTerms terms, client_terms(job));
+      PARLEY_TRY(auto algorithm, algorithms::ClientAveraging<parts>::make(objective, settings, terms));
+      return use(std::move(algorithm));
+    }
+    PARLEY_TRY(auto algorithm, algorithms::FederatedAveraging<parts>::make(objective, settings));
+    return use(std::move(algorithm));
   }
 
   algorithms::LocalSettings settings_;

@@ -34,6 +34,7 @@ Introduction introduce(const PartyTable& table) {
   Introduction said;
   said.party = table.party;
   said.rows = static_cast<std::int64_t>(table.site ? table.site->facts().records : train.rows());
+  if (table.site && table.site->purse().unit == privacy::Unit::kClient) said.rows = 0;
   // Who the records are about is said only where the parties must have the same.
   if (table.aligned && table.ids_are_public) said.alignment = digest(train.ids);
   if (table.site)

@@ -14,7 +14,7 @@ namespace parley::catalog {
 
 struct Introduction {
   std::string party;
-  std::int64_t rows = 0;             // it trains on; what the job states where the relation hides it
+  std::int64_t rows = 0;             // it trains on; what the job states where the relation hides it; 0 where a client's number is private
   std::int64_t alignment = 0;        // digest of the record ids in their order; 0 where records are a party's own, or have none
   double row_norm = 0;               // the largest Euclidean norm of a scaled row; its public bound in a private run
   int column_count = 0;

@@ -55,7 +55,7 @@ void read_privacy(Toml settings, PrivacySection& section) {
   settings.require("epsilon");
   settings.number("epsilon", section.epsilon, above(0));
   if (settings.number("delta", section.delta, above(0)) && !(*section.delta < 1)) settings.reject("delta", "must be below 1");
-  settings.choice<privacy::Unit>("unit", section.unit, {{"record", privacy::Unit::kRecord}});
+  settings.choice<privacy::Unit>("unit", section.unit, {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
   settings.choice<privacy::Neighbours>("neighbours", section.neighbours,
                                       {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
   settings.choice<privacy::Against>("against", section.against,
@@ -108,6 +108,24 @@ void check_hidden_count(Toml& toml, const Job& job) {
                                                "[[party]] a test file");
   if (job.tune)
     toml.reject("tune", "picks validation rows by their number in the table, which changes when add-remove takes one away; use replace-one");
+}
+
+// Where a whole client is the unit, what the job would state about records means nothing: a job speaks of one unit.
+void check_clients(Toml& toml, const Job& job) {
+  if (job.privacy->unit != privacy::Unit::kClient) return;
+  Toml privacy = toml.table("privacy");
+  if (job.partition != Partition::kHorizontal)
+    privacy.reject("unit", "\"client\" is for parties with records of their own (partition = \"horizontal\")");
+  else if (job.parties.size() < 2)
+    privacy.reject("unit", "\"client\" hides one client among others: at least two are needed", fmt::format("{}", job.parties.size()));
+  if (job.privacy->neighbours != privacy::Neighbours::kReplaceOne)
+    privacy.reject("neighbours", "who takes part is in the job and public; clients have replace-one");
+  if (!job.privacy->delta) privacy.reject("delta", "is missing: with clients as the unit there is no default");
+  const bool records = std::any_of(job.parties.begin(), job.parties.end(), [](const Party& party) { return party.records.has_value(); });
+  if (job.privacy->records || records) privacy.reject("records", "is about records; the unit of this job is the client");
+  if (job.privacy->derivative_bound) privacy.reject("derivative_bound", "is about records; the unit of this job is the client");
+  if (job.rules.on_missing == rounds::OnMissing::kProceed)
+    toml.table("rounds").reject("on_missing", "clients' masks cancel only when all answer; use \"wait\" or \"fail\"");
 }
 
 void read_rounds(Toml section, rounds::Rules& rules) {
@@ -229,6 +247,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
     if (job.federation) toml.reject("tune", "is for single-site jobs");
     if (!job.privacy) toml.reject("tune", "chooses settings privately and needs a [privacy] section");
   }
+  if (job.privacy) check_clients(toml, job);
   if (job.privacy) check_hidden_count(toml, job);
   PARLEY_CHECK(toml.finish());
 

@@ -154,6 +154,8 @@ Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTab
   Job own = job;
   own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
   own.seed = noise_seed(job, table.number);
+  // How many records a client has is as private as they are: what is public is how many clients there are.
+  if (job.privacy->unit == privacy::Unit::kClient) own.privacy->records = static_cast<std::int64_t>(job.parties.size());
   PARLEY_TRY(table.site, PrivateSite::open(own, table.train, table.features, objective, PrivateSite::Purpose::kTraining, run));
   table.features = table.site->features();
   return {};

@@ -31,11 +31,11 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   report.against = section.against;
   report.calibration = section.calibration;
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
-  report.records = static_cast<std::size_t>(said.rows);
+  report.records = section.unit == privacy::Unit::kClient ? job.parties.size() : static_cast<std::size_t>(said.rows);
   report.derivative_bound = said.derivative_bound;
   PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, delta));
   report.accountant = privacy::name(account.chosen);
-  judge_noise(report, section.epsilon, static_cast<std::size_t>(said.rows));
+  judge_noise(report, section.epsilon, report.records);
   report.statement = statement_of(report, noise_seed(job, party));
   return report;
 }
@@ -51,14 +51,17 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
   for (const PrivacyReport& party : parties) all.releases += party.releases;
   PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), delta));
   all.delta = delta.value();
+  const bool clients = all.unit == privacy::Unit::kClient;
   const bool parts = federation.holding() == privacy::Holding::kSameRecords;
   all.records = 0;
-  for (const PrivacyReport& party : parties) all.records = parts ? party.records : all.records + party.records;
+  for (const PrivacyReport& party : parties) all.records = parts || clients ? party.records : all.records + party.records;
   all.statement = fmt::format(
-      "{} parties, {}: a record costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}",
+      "{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}",
       parties.size(),
-      parts ? "each with a part of every record, whose costs add up" : "each with records of its own",
-      all.epsilon, all.delta,
+      parts     ? "each with a part of every record, whose costs add up"
+      : clients ? "each a client"
+                : "each with records of its own",
+      privacy::name(all.unit), all.epsilon, all.delta,
       parts
           ? "Labels are declared public. The parts of the model stay with their parties and are not covered."
           : "",

@@ -51,6 +51,7 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
 
 // n itself, or what the job states where the relation hides it. That n is within the grids' margin is checked there.
 Result<std::size_t> public_records(const Job& job, std::size_t rows) {
+  if (job.privacy->unit == privacy::Unit::kClient) return static_cast<std::size_t>(job.privacy->records.value_or(1));  // open_site
   const auto stated = job.parties.front().records ? job.parties.front().records : job.privacy->records;
   if (job.privacy->neighbours == privacy::Neighbours::kAddRemove) {
     if (!stated) return fail(bad_input({job.file, 0, "privacy.records"}, "add-remove hides the number of records: state a public one"));
@@ -98,9 +99,12 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
   std::string text = fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
                                  privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3), privacy::name(report.unit),
                                  privacy::name(report.neighbours), privacy::name(report.against),
-                                 privacy::in_words(report.epsilon, report.delta, report.neighbours));
+                                 privacy::in_words(report.epsilon, report.delta, report.neighbours, report.unit));
   if (report.neighbours == privacy::Neighbours::kAddRemove)
     text += " How many records there are is covered too: the number that the job states stands for it, and tables of up to four times as many are meant.";
+  if (report.unit == privacy::Unit::kClient)
+    text += " It holds against the coordinator and any one other client together, computationally: parts of a sum are masked. It trusts the "
+            "clients to add their noise, and the coordinator to hand on their keys as they are.";
   if (report.calibration == algorithms::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   text += " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only.";
@@ -110,11 +114,12 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
 }
 
 void judge_noise(PrivacyReport& report, double epsilon, std::size_t records) {
+  const char* many = report.unit == privacy::Unit::kClient ? "clients" : "records";
   for (const privacy::Event& event : report.plan.events)
     report.noise_to_signal = std::max(report.noise_to_signal, noise_to_signal(event.mechanism, records, report.neighbours));
   if (report.noise_to_signal > kLoud)
-    report.notes.push_back(fmt::format("epsilon {} is small for {} records: the noise of a release is {:.2g} times the largest signal that any data "
-                                       "could have; expect a model that says little", epsilon, with_commas(static_cast<long long>(records)),
+    report.notes.push_back(fmt::format("epsilon {} is small for {} {}: the noise of a release is {:.2g} times the largest signal that any data "
+                                       "could have; expect a model that says little", epsilon, with_commas(static_cast<long long>(records)), many,
                                        report.noise_to_signal));
 }
 

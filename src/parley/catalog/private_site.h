@@ -34,7 +34,7 @@ struct PrivacyReport {
   std::string accountant;  // whose proof it is
   algorithms::Calibration calibration = algorithms::Calibration::kProved;
   std::int64_t releases = 0;
-  std::size_t records = 0;  // the public number of them that noise, steps and means were made from
+  std::size_t records = 0;  // the public number of units that noise, steps and means were made from
   double derivative_bound = 0;
   double noise_to_signal = 0;  // of the noisiest release, against the largest signal that any data could have
   privacy::Plan plan;
@@ -48,7 +48,7 @@ struct PrivacyReport {
 
 // Facts of the training table that a private run starts from.
 struct PublicFacts {
-  std::size_t records = 0;            // n; what the job states where the relation hides n
+  std::size_t records = 0;            // n; what the job states where the relation hides n; of clients, how many there are
   std::vector<double> column_bounds;  // of the features as the trainer sees them
   double row_bound = 0;
   double label_bound = 1;

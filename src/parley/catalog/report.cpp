@@ -79,7 +79,7 @@ Json to_json(const PrivacyReport& privacy) {
           {"accountant", privacy.accountant},
           {"calibration", privacy.calibration == algorithms::Calibration::kProved ? "proved" : "paper"},
           {"releases", privacy.releases},
-          {"records", privacy.records},
+          {privacy.unit == privacy::Unit::kClient ? "clients" : "records", privacy.records},
           {"derivative_bound", privacy.derivative_bound},
           {"noise_to_signal", privacy.noise_to_signal},
           {"events", std::move(events)},

@@ -37,6 +37,9 @@ Result<void> check_limits(const Site& site, const Job& job) {
   if (job.privacy && job.privacy->neighbours != site.limits.neighbours)
     return fail(bad_input(about(site, "limits.neighbours"), "is not the job's",
                           std::string(privacy::name(job.privacy->neighbours))));
+  // Nor are costs for two units.
+  if (job.privacy && job.privacy->unit != site.limits.unit)
+    return fail(bad_input(about(site, "limits.unit"), "is not the job's", std::string(privacy::name(job.privacy->unit))));
   return {};
 }
 
@@ -212,6 +215,7 @@ Result<Site> read_site(const std::string& path) {
   limits.choice<privacy::Neighbours>(
       "neighbours", site.limits.neighbours,
       {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  limits.choice<privacy::Unit>("unit", site.limits.unit, {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
   limits.boolean("public_labels", site.limits.public_labels);
   limits.boolean("public_ids", site.limits.public_ids);
   limits.integer("records", site.limits.records, at_least(1));

@@ -20,6 +20,7 @@
 //   delta = 1e-5                       # without them the budget is what `parley ledger budget` set
 //   neighbours = "replace-one"         # the relation that the budget is about; other jobs are refused, so that none can
 //                                      # open a second purse
+//   unit = "record"                    # likewise what the budget protects: "record", or "client": this site's whole table
 //   public_labels = false              # whether a job's word that labels are public is taken
 #pragma once
 #include <cstdint>
@@ -42,6 +43,7 @@ struct Limits {
   bool without_privacy = false;
   std::optional<privacy::Budget> budget;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
+  privacy::Unit unit = privacy::Unit::kRecord;
   bool public_labels = false;
   bool public_ids = false;              // whether a digest of the record ids may be sent, to find parties out of step
   std::optional<std::int64_t> records;  // the public number of records that stands for n under add-remove
