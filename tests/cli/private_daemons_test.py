@@ -144,8 +144,8 @@ class Clients(PrivateTest):
         self.assertIn("does not take part: its privacy budget ended", said)
 
     def test_a_site_has_a_budget_for_one_unit(self):
-        for job, limits in ((self.client_job, ONE_RUN), (self.private_job, self.LIMITS)):
-            said = self.federation(job(), code=1, limits=limits, without_privacy="false")
+        for out, job, limits in (("one", self.client_job, ONE_RUN), ("other", self.private_job, self.LIMITS)):
+            said = self.federation(job(), out, code=1, limits=limits, without_privacy="false")
             self.assertIn("the site does not allow this job", said)
             self.assertIn("limits.unit", self.account("north") + self.account("south"))
             self.assertEqual([self.plans(name) for name in self.PARTIES], [0, 0])

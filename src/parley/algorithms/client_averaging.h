@@ -1,17 +1,18 @@
-// Federated averaging whose unit of privacy is the client: what its whole table is shows in nothing that leaves it. The clipped and
-// noisy average of McMahan et al. 2018 (Algorithm 1), every client in every round, with sums that only their total tells
-// (Bonawitz et al. 2017):
+// Federated averaging whose unit of privacy is the client: what its whole table is shows in nothing that
+// leaves it. The clipped and noisy average of McMahan et al. 2018 (Algorithm 1), every client in every round,
+// with sums that only their total tells (Bonawitz et al. 2017):
 //
 //   before:       each client i makes a key;  the coordinator hands all keys on
 //   coordinator:  sends x_t
 //   client i:     x_i <- K local steps from x_t on its own records (local_steps.h): free, they stay there
-//                 sends  q_i + Z_i under a mask,  q_i on the grid g, near (x_i - x_t) min(1, C / ||x_i - x_t||)     (client_sum.h)
+//                 sends  q_i + Z_i under a mask,  q_i near u_i min(1, C / ||u_i||) on the grid g,
+//                 u_i = x_i - x_t     (client_sum.h)
 //   coordinator:  x_{t+1} <- x_t + (g/M) sum_i (q_i + Z_i);  for some  H_tau of it
 //
-// The parts are those of federated_averaging.h. Weights are 1/M: how many records a client has is as private as the records.
-// Answers are dense, 8 bytes a parameter, since where an update is zero is private too. The threshold at the coordinator
-// reads the noisy average alone and costs nothing. A client charges its own ledger; the claim and whom it trusts:
-// privacy/masking/masked_sum.md.
+// The parts are those of federated_averaging.h. Weights are 1/M: how many records a client has is as private
+// as the records. Answers are dense, 8 bytes a parameter, since where an update is zero is private too. The
+// threshold at the coordinator reads the noisy average alone and costs nothing. A client charges its own
+// ledger; the claim and whom it trusts: privacy/masking/masked_sum.md.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -41,7 +42,7 @@ template <AveragingParts parts>
 class ClientAveraging {
  public:
   struct Iterate {
-    std::int64_t round = 0;         // t: rounds of learning done
+    std::int64_t round = 0;  // t: rounds of learning done
     double step = 0;
     std::vector<double> parameters;  // x_t
     std::vector<std::string> keys;   // of all clients; none before they were made
@@ -53,7 +54,9 @@ class ClientAveraging {
     double step = 0;
     PackedParameters<parts.threshold_average> parameters;
     std::vector<std::string> keys;  // in the first round of learning
-    static void fields(auto& self, auto&& visit) { visit(self.make_key, self.round, self.step, self.parameters, self.keys); }
+    static void fields(auto& self, auto&& visit) {
+      visit(self.make_key, self.round, self.step, self.parameters, self.keys);
+    }
   };
   struct Reply {
     std::string key;
@@ -62,23 +65,27 @@ class ClientAveraging {
     static void fields(auto& self, auto&& visit) { visit(self.key, self.grain, self.words); }
   };
   struct Memory {
-    std::string secret;              // of the masks
-    std::vector<std::string> keys;   // as the first round brought them: no later task changes them
-    std::int64_t first_unused = 0;   // round whose mask was not used
+    std::string secret;             // of the masks
+    std::vector<std::string> keys;  // as the first round brought them: no later task changes them
+    std::int64_t first_unused = 0;  // round whose mask was not used
     static void fields(auto& self, auto&& visit) { visit(self.secret, self.keys, self.first_unused); }
     std::shared_ptr<const ClientSum> paid;
     std::optional<privacy::PairwiseMasks> masks;
   };
   using Data = RowShare;
 
-  static Result<ClientAveraging> make(const glm::Objective& objective, LocalSettings settings, const ClientTerms& terms) {
+  static Result<ClientAveraging> make(const glm::Objective& objective, LocalSettings settings,
+                                      const ClientTerms& terms) {
     if (parts.one_step) settings.local_steps = 1;
     PARLEY_CHECK(check_averaging(objective, settings, parts));
     return ClientAveraging(objective, settings, terms);
   }
 
   [[nodiscard]] Iterate start(std::size_t columns, double row_norm = 1) const {
-    return {0, step_size(objective_, settings_, row_norm), std::vector<double>(parameter_count(objective_, columns), 0.0), {}};
+    return {0,
+            step_size(objective_, settings_, row_norm),
+            std::vector<double>(parameter_count(objective_, columns), 0.0),
+            {}};
   }
 
   Task ask(const Iterate& iterate) const {
@@ -91,13 +98,16 @@ class ClientAveraging {
   Result<void> reserve(const RowShare& share, Memory& memory, privacy::Gate& gate) const {
     if (memory.paid != nullptr) return {};
     const auto columns = static_cast<std::size_t>(share.features.cols());
-    PARLEY_TRY(ClientSum sum, ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds, parameter_count(objective_, columns)}));
+    PARLEY_TRY(ClientSum sum,
+               ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds,
+                                               parameter_count(objective_, columns)}));
     PARLEY_CHECK(sum.reserve(gate));
     memory.paid = std::make_shared<const ClientSum>(std::move(sum));
     return {};
   }
 
-  Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
+  Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory,
+                                          privacy::Gate& gate) const {
     PARLEY_CHECK(reserve(share, memory, gate));
     Memory after = memory;  // an answer that fails changes nothing else
     PARLEY_TRY(auto reply, task.make_key ? make_key(after, gate) : learn(task, share, after, gate));
@@ -107,7 +117,8 @@ class ClientAveraging {
 
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     if (answers.size() != static_cast<std::size_t>(terms_.clients))
-      return fail(failed("a client is missing: its mask does not cancel, so nothing can be learnt of the others"));
+      return fail(
+          failed("a client is missing: its mask does not cancel, so nothing can be learnt of the others"));
     if (iterate.keys.empty()) {
       for (const auto& answer : answers) iterate.keys.push_back(answer.reply.key);
       return iterate;
@@ -117,7 +128,8 @@ class ClientAveraging {
     PARLEY_CHECK(privacy::validate(grain));
     for (const auto& answer : answers) {
       if (answer.reply.words.size() != sum.size() || answer.reply.grain != grain.exponent)
-        return fail(bad_input({.field = "reply"}, "must have as many parameters as the task, on the grid of the other clients"));
+        return fail(bad_input({.field = "reply"},
+                              "must have as many parameters as the task, on the grid of the other clients"));
       privacy::add_words(answer.reply.words, sum);
     }
     const double share = grain.value() / terms_.clients;
@@ -141,34 +153,42 @@ class ClientAveraging {
     return privacy::derive([](const std::string& made) { return Reply{.key = made}; }, privacy::Public{key});
   }
 
-  Result<privacy::Released<Reply>> learn(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
+  Result<privacy::Released<Reply>> learn(const Task& task, const RowShare& share, Memory& memory,
+                                         privacy::Gate& gate) const {
     constexpr auto kAfter = parts.threshold_steps ? AfterStep::kThreshold : AfterStep::kNothing;
     const auto columns = static_cast<std::size_t>(share.features.cols());
-    if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0) || task.round < 0)
-      return fail(bad_input({.field = "task"}, "must have one parameter per column and class, and a step above 0"));
+    if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0) ||
+        task.round < 0)
+      return fail(
+          bad_input({.field = "task"}, "must have one parameter per column and class, and a step above 0"));
     PARLEY_CHECK(agree(task, share, memory));
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
-    const auto update = open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
-      std::vector<double> moved = learnt;
-      linalg::axpy(-1.0, work.parameters, moved);
-      return moved;
-    });
+    const auto update =
+        open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
+          std::vector<double> moved = learnt;
+          linalg::axpy(-1.0, work.parameters, moved);
+          return moved;
+        });
     PARLEY_TRY(const auto bounded, memory.paid->bounded(update));
     PARLEY_TRY(auto mask, memory.masks->mask(task.round, work.parameters.size()));
     memory.first_unused = memory.masks->first_unused();
     PARLEY_TRY(const auto sent, gate.masked(bounded, memory.paid->noise(), std::move(mask)));
-    return privacy::derive([](const privacy::MaskedVector& words, const int& grain) {
-      return Reply{{}, grain, words.words};
-    }, sent, privacy::Public{memory.paid->grain().exponent});
+    return privacy::derive(
+        [](const privacy::MaskedVector& words, const int& grain) {
+          return Reply{{}, grain, words.words};
+        },
+        sent, privacy::Public{memory.paid->grain().exponent});
   }
 
   // The masks, from the keys of the first round.
   Result<void> agree(const Task& task, const RowShare& share, Memory& memory) const {
     if (memory.masks && task.keys.empty()) return {};
     const std::vector<std::string>& keys = memory.keys.empty() ? task.keys : memory.keys;
-    if (keys.size() != static_cast<std::size_t>(terms_.clients) || memory.secret.size() != sizeof(privacy::MaskSecret) ||
-        (!task.keys.empty() && task.keys != keys))
-      return fail(bad_input({.field = "task"}, "must bring the keys of all clients in the first round of learning, and no others later"));
+    if (keys.size() != static_cast<std::size_t>(terms_.clients) ||
+        memory.secret.size() != sizeof(privacy::MaskSecret) || (!task.keys.empty() && task.keys != keys))
+      return fail(bad_input(
+          {.field = "task"},
+          "must bring the keys of all clients in the first round of learning, and no others later"));
     privacy::MaskSecret secret{};
     std::memcpy(secret.data(), memory.secret.data(), sizeof secret);
     PARLEY_TRY(memory.masks, privacy::PairwiseMasks::agree(secret, share.party, keys));

@@ -1,11 +1,12 @@
 // What a client adds to the sum of a round when whole clients are the unit of privacy, and what that costs:
 //
-//   q_i = [ u_i min(1, C / ||u_i||_2) / g ]     clipped, rounded to the grid, checked in integers (clipped_sum.h)
-//   sent: q_i + Z_i under a mask                Z_i discrete Gaussian, deviation s grains (masking/masked_sum.md)
+//   q_i = [ u_i min(1, C / ||u_i||_2) / g ]     clipped, rounded to the grid, checked in integers
+//   (clipped_sum.h) sent: q_i + Z_i under a mask                Z_i discrete Gaussian, deviation s grains
+//   (masking/masked_sum.md)
 //
-// Replacing a client moves sum_i q_i by D = 2 (C/g + sqrt(m)/2) at most; s = z D / sqrt(M-1), where z is what T Gaussian
-// releases of sensitivity 1 need for the target. The grain g is the power of two for which s has 31 digits. All
-// of it follows from C, M, T, m and the target, which are public.
+// Replacing a client moves sum_i q_i by D = 2 (C/g + sqrt(m)/2) at most; s = z D / sqrt(M-1), where z is what
+// T Gaussian releases of sensitivity 1 need for the target. The grain g is the power of two for which s has
+// 31 digits. All of it follows from C, M, T, m and the target, which are public.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -31,7 +32,8 @@ class ClientSum {
   // Charges all rounds.
   [[nodiscard]] Result<void> reserve(privacy::Gate& gate) const;
   // u_i, clipped and on the grid.
-  [[nodiscard]] Result<privacy::Sensitive<privacy::GridVector, privacy::L2>> bounded(const privacy::Private<std::vector<double>>& update) const;
+  [[nodiscard]] Result<privacy::Sensitive<privacy::GridVector, privacy::L2>> bounded(
+      const privacy::Private<std::vector<double>>& update) const;
 
   [[nodiscard]] privacy::Grain grain() const { return rule_.grain; }
   [[nodiscard]] privacy::NoiseShare noise() const { return noise_; }

@@ -18,9 +18,17 @@ PackedParameters<sparse> packed(const std::vector<double>& parameters) {
     return parameters;
 }
 
-inline const std::vector<double>& unpacked(const std::vector<double>& parameters) { return parameters; }
-inline std::vector<double> unpacked(const linalg::SparseVector& parameters) { return linalg::dense(parameters); }
-inline std::size_t unpacked_size(const std::vector<double>& parameters) { return parameters.size(); }
-inline std::size_t unpacked_size(const linalg::SparseVector& parameters) { return static_cast<std::size_t>(parameters.size); }
+inline const std::vector<double>& unpacked(const std::vector<double>& parameters) {
+  return parameters;
+}
+inline std::vector<double> unpacked(const linalg::SparseVector& parameters) {
+  return linalg::dense(parameters);
+}
+inline std::size_t unpacked_size(const std::vector<double>& parameters) {
+  return parameters.size();
+}
+inline std::size_t unpacked_size(const linalg::SparseVector& parameters) {
+  return static_cast<std::size_t>(parameters.size);
+}
 
 }  // namespace parley::algorithms

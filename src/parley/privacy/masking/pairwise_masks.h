@@ -1,8 +1,8 @@
-// Masks that cancel in the sum over all parties. Bonawitz et al. 2017, Section 4, without its recovery from parties that
-// drop out: a round needs every party.
+// Masks that cancel in the sum over all parties. Bonawitz et al. 2017, Section 4, without its recovery from
+// parties that drop out: a round needs every party.
 //
 //   each party i:   a secret a_i;  its public key A_i = X25519(a_i, base), which everyone gets
-//   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i, A_j in party order),  known to i and j alone
+//   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i | A_j), i < j:  known to i and j alone
 //   round t:        s_ij(t) = AES-256 in counter mode under SHA-256(domain | k_ij | t)
 //                   mask_i(t) = sum over j > i of s_ij(t)  -  sum over j < i of s_ji(t)     modulo 2^64
 //
@@ -25,9 +25,11 @@ Result<std::string> mask_public_key(const MaskSecret& secret);
 
 class PairwiseMasks {
  public:
-  // The party `own` among all, whose public keys are given in party order. Refuses keys that are not all different, an
-  // own key that is not the secret's, and keys of small order, under which a pair's secret would be known to everyone.
-  static Result<PairwiseMasks> agree(const MaskSecret& secret, int own, const std::vector<std::string>& public_keys);
+  // The party `own` among all, whose public keys are given in party order. Refuses keys that are not all
+  // different, an own key that is not the secret's, and keys of small order, under which a pair's secret
+  // would be known to everyone.
+  static Result<PairwiseMasks> agree(const MaskSecret& secret, int own,
+                                     const std::vector<std::string>& public_keys);
 
   // Of one round. Rounds must ascend: a mask is made once. `first_unused` brings that over a restart.
   Result<OneTimeMask> mask(std::int64_t round, std::size_t size);
