@@ -1,12 +1,15 @@
 #include "parley/data/libsvm.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "parley/core/threads.h"
 #include "parley/data/load.h"
+#include "parley/linalg/cpu.h"
 
 using namespace parley;
 using namespace parley::data;
@@ -39,6 +42,76 @@ TEST(Libsvm, ReadsLabelsAndEntries) {
   EXPECT_THAT(dense(data), ElementsAre(0.5, 0, 2, 0, 1e-3, 0));
   EXPECT_THAT(data.labels.values, ElementsAre(1, -1));
   EXPECT_THAT(data.columns.list(), ElementsAre("x1", "x2", "x3"));
+}
+
+// Wide registers read most entries ahead and leave the others to the careful way: together they must read
+// what that alone reads, errors included.
+TEST(Libsvm, IsTheSameWithAndWithoutWideRegisters) {
+  std::mt19937_64 random(7);
+  const linalg::CpuLevel best = linalg::cpu_level();
+  const std::vector<std::string> odd = {"7:1e2",
+                                        "8:+.5",
+                                        "9:\t",
+                                        " ",
+                                        "qid:3",
+                                        "12345678:1",
+                                        "9:1#c",
+                                        "9:0x1",
+                                        "9:",
+                                        "09:1",
+                                        ":1",
+                                        "3:nan",
+                                        "9:1\r",
+                                        "9:12345678901234567",
+                                        "9:0.12345678901234567890",
+                                        "x"};
+  std::size_t refused = 0;
+  for (int k = 0; k < 2000; ++k) {
+    std::string text;
+    for (std::size_t line = 1 + random() % 6; line > 0; --line) {
+      text += std::to_string(static_cast<int>(random() % 3) - 1);
+      std::size_t index = 0;
+      for (std::size_t entry = random() % 30; entry > 0; --entry) {
+        index += 1 + random() % (random() % 20 == 0 ? 300 : 5);
+        switch (random() % 4) {
+          case 0:
+            text += fmt::format(" {}:1", index);
+            break;
+          case 1:
+            text += fmt::format(" {}:{}", index, static_cast<int>(random() % 2000) - 1000);
+            break;
+          case 2:
+            text += fmt::format(" {}:{:.6g}", index, static_cast<double>(random() % 1000000) / 7e5);
+            break;
+          default:
+            text += fmt::format(" {}:{}", index, std::ldexp(static_cast<double>(random()), -64));
+            break;
+        }
+        if (random() % 200 == 0) text += " " + odd[random() % odd.size()];
+      }
+      text += "\n";
+    }
+    linalg::set_cpu_level(linalg::CpuLevel::kBaseline);
+    const auto careful = read(text);
+    linalg::set_cpu_level(best);
+    const auto wide = read(text);
+    ASSERT_EQ(careful.has_value(), wide.has_value()) << text;
+    if (!wide) {
+      ++refused;
+      ASSERT_EQ(careful.error().message, wide.error().message) << text;
+      continue;
+    }
+    ASSERT_EQ(careful->labels.values, wide->labels.values);
+    ASSERT_EQ(careful->features.cols(), wide->features.cols());
+    for (linalg::Index j = 0; j < wide->features.cols(); ++j) {
+      std::vector<std::pair<linalg::Index, double>> one, other;
+      careful->features.for_each_in_column(j, [&](linalg::Index i, double v) { one.emplace_back(i, v); });
+      wide->features.for_each_in_column(j, [&](linalg::Index i, double v) { other.emplace_back(i, v); });
+      ASSERT_EQ(one, other) << text;
+    }
+  }
+  EXPECT_GT(refused, 100U);
+  EXPECT_LT(refused, 1900U);
 }
 
 TEST(Libsvm, SkipsBlankLinesAndComments) {

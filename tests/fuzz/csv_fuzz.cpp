@@ -64,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   const auto loaded = data::load_text(content, "f", options);
   fuzz::check(loaded);
+  fuzz::check_narrow(content, options, loaded);
   check_cut(content, options);
   const data::OpenBytes open = [&] { return data::open_bytes(content, "f"); };
   const auto lenient = data::read_csv_table(open, "f", options, true);

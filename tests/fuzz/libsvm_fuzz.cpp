@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if ((choice & 32) != 0) options.first_index = choice >> 6 & 1;
   const auto loaded = data::load_text(content, "f", options);
   fuzz::check(loaded);
+  fuzz::check_narrow(content, options, loaded);
   if (!loaded) return 0;
   // The same file as a test set of itself has the same columns and labels.
   const auto again = data::load_text(content, "f", data::options_like(*loaded, options));

@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "parley/data/load.h"
+#include "parley/linalg/cpu.h"
 
 namespace parley::fuzz {
 
@@ -31,7 +33,8 @@ inline void check_dataset(const data::Dataset& data) {
   for (linalg::Index j = 0; j < data.features.cols(); ++j)
     data.features.for_each_in_column(j, [&](linalg::Index, double value) {
       require(value - value == 0, "values are finite");
-      require(data.bounds.empty() || (value <= data.bounds[static_cast<std::size_t>(j)] && -value <= data.bounds[static_cast<std::size_t>(j)]),
+      require(data.bounds.empty() || (value <= data.bounds[static_cast<std::size_t>(j)] &&
+                                      -value <= data.bounds[static_cast<std::size_t>(j)]),
               "values are within their bounds");
     });
   for (const double y : data.labels.values) require(y - y == 0, "labels are finite");
@@ -42,6 +45,26 @@ inline void check(const Result<data::Dataset>& result) {
     check_dataset(*result);
   else
     check_error(result.error());
+}
+
+// Without wide registers the same comes of the same bytes.
+inline void check_narrow(std::string_view content, const data::LoadOptions& options,
+                         const Result<data::Dataset>& loaded) {
+  const linalg::CpuLevel level = linalg::cpu_level();
+  linalg::set_cpu_level(linalg::CpuLevel::kBaseline);
+  const auto narrow = data::load_text(content, "f", options);
+  linalg::set_cpu_level(level);
+  require(narrow.has_value() == loaded.has_value(), "wide registers refuse what narrow ones refuse");
+  if (!narrow)
+    return require(narrow.error().message == loaded.error().message, "wide registers give the same error");
+  require(narrow->labels.values == loaded->labels.values, "wide registers read the same labels");
+  require(narrow->features.nonzeros() == loaded->features.nonzeros() &&
+              narrow->features.cols() == loaded->features.cols(),
+          "wide registers read as many values");
+  for (linalg::Index j = 0; j < narrow->features.cols(); ++j)
+    narrow->features.for_each_in_column(j, [&](linalg::Index i, double value) {
+      require(loaded->features.at(i, j) == value, "wide registers read the same values");
+    });
 }
 
 }  // namespace parley::fuzz

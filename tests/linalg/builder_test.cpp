@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "parley/core/threads.h"
 #include "random_matrix.h"
 
@@ -37,6 +39,36 @@ TEST(RowsBuilder, JoinsBlocksInOrderAndShiftsColumns) {
   EXPECT_EQ(rows.max_column(), 3);
   const Matrix a = std::move(rows).build({.cols = 3, .first_column = 1});
   EXPECT_EQ(dense(a), (std::vector<double>{1, 0, 0, 0, 0, -7, 2.5, 0, 0}));
+}
+
+TEST(RowsBuilder, ASealedBlockHandsItsBuffersOn) {
+  RowBlock first;
+  first.push(0, 0.1);
+  first.push(2, 1);
+  first.end_row();
+  RowBlock second = first.seal();
+  EXPECT_EQ(second.rows(), 0);
+  EXPECT_EQ(second.nonzeros(), 0U);
+  EXPECT_EQ(first.nonzeros(), 2U);
+  second.push(1, 0.3);
+  second.end_row();
+  RowsBuilder rows;
+  rows.append(std::move(first));
+  rows.append(std::move(second));
+  EXPECT_EQ(dense(std::move(rows).build({.cols = 3})), (std::vector<double>{0.1, 0, 0, 0.3, 1, 0}));
+}
+
+TEST(ColumnsBuilder, DenseColumnsGetTheirPlaceBeforeTheirValues) {
+  ColumnsBuilder columns(3);
+  EXPECT_EQ(columns.append_dense(Storage::kFloat32, 0), nullptr);
+  std::byte* at = columns.append_dense(Storage::kFloat32, 3);
+  ASSERT_NE(at, nullptr);
+  const float values[] = {0.5, 1, 2};
+  std::memcpy(at, values, sizeof values);
+  at = columns.append_dense(Storage::kBinary, 2);
+  ASSERT_NE(at, nullptr);
+  at[0] = at[2] = std::byte{1};
+  EXPECT_EQ(dense(std::move(columns).build()), (std::vector<double>{0.5, 1, 2, 1, 0, 1}));
 }
 
 TEST(ColumnsBuilder, TakesStretchesDensePatternsAndCategories) {

@@ -101,8 +101,6 @@ struct ChunkedFile {
   std::size_t first_line = 1;  // line number of the first record
 };
 
-struct NoWorkspace {};
-
 // parse(text, parsed, workspace) for every chunk of the file; Parsed derives from ParsedChunk, and each
 // thread has a workspace that its chunks share. The result is in file order; the error is the first
 // one of the file.

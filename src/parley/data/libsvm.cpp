@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
 #include "parley/data/number.h"
+#include "parley/data/plain_entries.h"
 #include "parley/linalg/builder.h"
 
 namespace parley::data {
@@ -103,7 +105,21 @@ class LineParser {
     const char* const end = end_;
     std::int64_t first = -1;
     std::int64_t previous = -1;
+    std::array<PlainEntry, 64> plain;
     while (true) {
+      const std::size_t count = plain_.read(p, end, plain);
+      for (std::size_t k = 0; k < count; ++k) {
+        auto [text, number, value] = plain[k];
+        const std::int64_t index = number;
+        if (!check_index(index, previous, text)) [[unlikely]]
+          return false;
+        if (previous < 0) first = index;
+        previous = index;
+        if (std::abs(value) > rules_.bound && !clip(index, value)) [[unlikely]]
+          return false;
+        keep_(out_, static_cast<Index>(index), value);
+      }
+      if (count == plain.size()) continue;
       while (p != end && blank(*p)) ++p;
       if (p == end || *p == '\n' || *p == '#') break;
       const char* const begin = p;
@@ -115,27 +131,19 @@ class LineParser {
         p = p_;
         continue;
       }
-      if (index < rules_.smallest || index > rules_.largest) [[unlikely]]
-        return reject_index(index, token(begin));
-      if (index <= previous) [[unlikely]]
-        return reject("index", index == previous ? "occurs twice in a line" : "indices must ascend within a line", token(begin));
+      if (!check_index(index, previous, begin)) [[unlikely]]
+        return false;
       if (previous < 0) first = index;
       previous = index;
       ++p;
-      double value = 1;
-      // Most values of binary data: one character.
-      if (end - p >= 2 && *p == '1' && (p[1] == ' ' || p[1] == '\n') && rules_.bound >= 1) {
-        ++p;
-      } else {
-        const ParsedNumber parsed = parse_number(p, end);
-        if (parsed.error != NumberError::kNone ||
-            !(parsed.end == end || blank(*parsed.end) || *parsed.end == '\n' || *parsed.end == '#')) [[unlikely]]
-          return reject_value(index, parsed, p);
-        value = parsed.value;
-        p = parsed.end;
-        if (std::abs(value) > rules_.bound && !clip(index, value)) [[unlikely]]
-          return false;
-      }
+      const ParsedNumber parsed = parse_number(p, end);
+      if (parsed.error != NumberError::kNone || !(parsed.end == end || blank(*parsed.end) ||
+                                                  *parsed.end == '\n' || *parsed.end == '#')) [[unlikely]]
+        return reject_value(index, parsed, p);
+      double value = parsed.value;
+      p = parsed.end;
+      if (std::abs(value) > rules_.bound && !clip(index, value)) [[unlikely]]
+        return false;
       keep_(out_, static_cast<Index>(index), value);
     }
     p_ = p;
@@ -146,6 +154,17 @@ class LineParser {
       out_.largest = static_cast<Index>(previous);
       out_.largest_line = out_.lines;
     }
+    return true;
+  }
+
+  // Of the entry at `begin`, after one with the index `previous` or none (-1).
+  bool check_index(std::int64_t index, std::int64_t previous, const char* begin) {
+    if (index < rules_.smallest || index > rules_.largest) [[unlikely]]
+      return reject_index(index, token(begin));
+    if (index <= previous) [[unlikely]]
+      return reject("index",
+                    index == previous ? "occurs twice in a line" : "indices must ascend within a line",
+                    token(begin));
     return true;
   }
 
@@ -210,14 +229,19 @@ class LineParser {
   const LineRules& rules_;
   const Keep& keep_;
   LibsvmChunk& out_;
+  PlainEntries plain_;
 };
 
 template <class Keep>
 Result<std::vector<LibsvmChunk>> parse_file(ChunkReader& reader, const std::string& file_name, const LineRules& rules,
                                             const Keep& keep) {
-  return parse_chunks<LibsvmChunk, NoWorkspace>(reader, {file_name, 1}, cut_at_line, [&](std::string_view text, LibsvmChunk& out, NoWorkspace&) {
-    LineParser<Keep>(text, rules, keep, out).parse();
-  });
+  return parse_chunks<LibsvmChunk, linalg::RowBlock>(
+      reader, {file_name, 1}, cut_at_line,
+      [&](std::string_view text, LibsvmChunk& out, linalg::RowBlock& buffers) {
+        out.rows = std::move(buffers);
+        LineParser<Keep>(text, rules, keep, out).parse();
+        buffers = out.rows.seal();
+      });
 }
 
 // First line that is a record; empty when there is none in `text`.

@@ -37,6 +37,13 @@ class RowBlock {
     if (column > max_column_) max_column_ = column;
   }
   void end_row() { ++rows_; }
+  // All rows are there: the block takes exactly the memory it needs. The block that is returned is empty and
+  // has the buffers, for the next rows.
+  RowBlock seal() {
+    RowBlock next;
+    next.entries_ = entries_.seal();
+    return next;
+  }
 
   [[nodiscard]] Index rows() const { return rows_; }
   [[nodiscard]] std::size_t nonzeros() const { return entries_.count(); }

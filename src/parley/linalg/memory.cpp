@@ -15,22 +15,18 @@ constexpr std::align_val_t kLine{64};
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kMapFrom = static_cast<std::size_t>(-1);
 #else
-constexpr std::size_t kMapFrom = std::size_t{1} << 18;
+constexpr std::size_t kMapFrom = std::size_t{1} << 16;
 #endif
-
-// From here on large pages are asked for: every first touch of a page costs about a microsecond, however
-// large it is.
-constexpr std::size_t kLargePagesFrom = std::size_t{8} << 20;
 
 }  // namespace
 
-Memory::Memory(std::size_t bytes) : size_(bytes), mapped_(bytes >= kMapFrom) {
+Memory::Memory(std::size_t bytes, PageSize page_size) : size_(bytes), mapped_(bytes >= kMapFrom) {
   if (bytes == 0) return;
   if (mapped_) {
     void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<std::byte*>(pages);
-    if (bytes >= kLargePagesFrom) madvise(pages, bytes, MADV_HUGEPAGE);  // a wish: nothing depends on it
+    if (page_size == PageSize::kLarge) madvise(pages, bytes, MADV_HUGEPAGE);  // a wish: nothing depends on it
   } else {
     data_ = static_cast<std::byte*>(::operator new(bytes, kLine));
     std::memset(data_, 0, bytes);

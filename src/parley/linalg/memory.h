@@ -8,10 +8,14 @@
 
 namespace parley::linalg {
 
+// Every first touch of a page costs about a microsecond, however large the page is: large ones are for memory
+// that is filled from its beginning to its end.
+enum class PageSize { kUsual, kLarge };
+
 class Memory {
  public:
   Memory() = default;
-  explicit Memory(std::size_t bytes);
+  explicit Memory(std::size_t bytes, PageSize pages = PageSize::kUsual);
   Memory(Memory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),

@@ -33,7 +33,9 @@ std::size_t PackedEntries::bytes() const {
   return bytes;
 }
 
-void PackedEntries::seal() {
+PackedEntries PackedEntries::seal() {
+  PackedEntries buffers;
+  if (sealed_.size() > 0) return buffers;
   std::size_t size = 0;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     parts_[2 * s] = size;
@@ -49,8 +51,13 @@ void PackedEntries::seal() {
     };
     copy(2 * s, streams_[s].codes);
     copy(2 * s + 1, streams_[s].values);
+    buffers.streams_[s].codes = std::move(streams_[s].codes);
+    buffers.streams_[s].values = std::move(streams_[s].values);
+    buffers.streams_[s].codes.clear();
+    buffers.streams_[s].values.clear();
     streams_[s] = Stream();
   }
+  return buffers;
 }
 
 void PackedEntries::Reader::skip_lines() {

@@ -49,6 +49,7 @@ class GrowingBytes {
     std::memcpy(data_ + size_, &value, sizeof value);
     size_ += sizeof value;
   }
+  void clear() { size_ = 0; }
   [[nodiscard]] std::uint8_t& back() { return data_[size_ - 1]; }
   [[nodiscard]] const std::uint8_t* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -104,8 +105,9 @@ class PackedEntries {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::size_t bytes() const;
 
-  // Moves everything into one block of exactly the size needed.
-  void seal();
+  // Moves everything into one block of exactly the size needed. What is returned is empty and has the buffers
+  // that are no longer needed here, to be filled next.
+  PackedEntries seal();
 
   // f(line, position, value) for every entry: lines ascending; within a line stream by stream. After seal().
   template <class F>

@@ -78,7 +78,8 @@ std::byte* ColumnStore::reserve(std::size_t bytes, std::size_t alignment) {
   auto& memory = stored_->memory;
   used_ = aligned(used_, alignment);
   if (memory.empty() || used_ + bytes > memory.back()->size()) {
-    memory.push_back(std::make_shared<Memory>(std::max(memory.empty() ? kFirstBlock : kBlock, bytes)));
+    memory.push_back(memory.empty() ? std::make_shared<Memory>(std::max(kFirstBlock, bytes))
+                                    : std::make_shared<Memory>(std::max(kBlock, bytes), PageSize::kLarge));
     used_ = 0;
   }
   std::byte* at = memory.back()->data() + used_;
