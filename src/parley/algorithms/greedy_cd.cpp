@@ -83,9 +83,13 @@ struct GreedyPoint {
     set_slopes();
   }
   void set_slopes() {
-    for (std::size_t j = 0; j < slopes.size(); ++j) slopes[j] = 1 / std::sqrt(smoothness[j]);
-    scores.alike =
-        std::all_of(smoothness.begin(), smoothness.end(), [&](double m) { return m == smoothness.front(); });
+    const bool smooth = scores.rule == GreedyRule::kSmooth;
+    for (std::size_t j = 0; j < slopes.size(); ++j)
+      slopes[j] = 1 / std::sqrt(smoothness[j] + (smooth ? scores.penalty_at(j).l2 : 0.0));
+    const auto same = [](std::span<const double> of) {
+      return std::all_of(of.begin(), of.end(), [&](double value) { return value == of.front(); });
+    };
+    scores.alike = same(smoothness) && same(slopes);
   }
 
   // W_j <- prox(W_j - gamma/M_j g; gamma/M_j psi); returns the change.

@@ -73,7 +73,7 @@ struct GreedyScores {
   glm::Penalty penalty;
   std::span<const double> weights;     // one per coordinate
   std::span<const double> smoothness;  // one per column, coordinates being k * smoothness.size() + j
-  std::span<const double> slopes;      // 1 / sqrt of it
+  std::span<const double> slopes;      // 1 / sqrt of it, for gs of it and l2
   bool free_constant = false;          // the last column is an intercept without penalty
   bool alike = false;                  // all columns have the same smoothness: there is nothing to look up
 
@@ -86,7 +86,9 @@ struct GreedyScores {
   [[nodiscard]] glm::Penalty penalty_at(std::size_t coordinate) const {
     return free_constant && column(coordinate) + 1 == smoothness.size() ? glm::no_penalty() : penalty;
   }
-  [[nodiscard]] double score(std::size_t coordinate, double gradient) const {
+  [[nodiscard]] [[gnu::always_inline]] double score(std::size_t coordinate, double gradient) const {
+    if (rule == GreedyRule::kSmooth)  // without a root and a division
+      return std::abs(gradient + penalty_at(coordinate).l2 * weights[coordinate]) * slope(coordinate);
     return greedy_score(rule, at(coordinate, gradient), penalty_at(coordinate));
   }
   [[nodiscard]] double slope(std::size_t coordinate) const { return slopes[alike ? 0 : column(coordinate)]; }

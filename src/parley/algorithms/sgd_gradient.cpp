@@ -18,6 +18,21 @@ constexpr double kDenseByRow = 8;
 // Work on rows picked out one by one, beside the same work in a pass.
 constexpr double kPickedRow = 2;
 
+// The power of two that all columns are scaled by, if they are: it changes no bit whether a product or the
+// sum of them is multiplied by it.
+std::optional<double> one_power_of_two(const linalg::Matrix& features) {
+  const std::span<const double> scale = features.column_scale();
+  std::optional<double> one;
+  for (std::size_t j = 0; j < scale.size(); ++j) {
+    if (features.stored_columns()[j].count == 0) continue;
+    if (scale[j] != one.value_or(scale[j])) return std::nullopt;
+    one = scale[j];
+  }
+  int exponent = 0;
+  const bool power = one && std::abs(std::frexp(*one, &exponent)) == 0.5 && std::abs(exponent) < 256;
+  return power ? one : std::nullopt;
+}
+
 }  // namespace
 
 BatchDerivatives::BatchDerivatives(const Problem& problem)
@@ -31,6 +46,7 @@ BatchDerivatives::BatchDerivatives(const Problem& problem)
   const double sparse = std::max(0.0, static_cast<double>(problem.features.nonzeros()) / n - dense);
   row_cost_ = kPickedRow * (sparse + kDenseByRow * dense + 1);
   pass_cost_ = n * (sparse + dense + 1);
+  one_scale_ = one_power_of_two(problem.features);
   if (problem.privacy == nullptr) return;
   plain_ = problem.features.with_column_scale({});
   exact_.resize(coordinates());
@@ -76,7 +92,12 @@ void BatchDerivatives::by_rows(std::span<const double> weights, std::span<const 
   margins_.resize(records.size() * classes_);
   for (std::size_t k = 0; k < classes_; ++k) {
     const auto plane = weights.subspan(k * width_, width_);
-    rows()->dots(records, plane.first(columns_), scale, of_class_);
+    if (!scale.empty() && one_scale_) {
+      rows()->dots(records, plane.first(columns_), {}, of_class_);
+      for (double& margin : of_class_) margin *= *one_scale_;
+    } else {
+      rows()->dots(records, plane.first(columns_), scale, of_class_);
+    }
     const double intercept = width_ != columns_ ? plane[columns_] : 0.0;
     for (std::size_t b = 0; b < records.size(); ++b) margins_[b * classes_ + k] = of_class_[b] + intercept;
   }

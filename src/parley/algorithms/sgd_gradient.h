@@ -10,6 +10,7 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,7 @@ class BatchDerivatives {
   const std::size_t classes_;
   const std::size_t width_;
   double row_cost_ = 0;   // of one row by itself
+  std::optional<double> one_scale_;  // of all columns
   double pass_cost_ = 0;  // of all rows
   linalg::Matrix plain_;  // of a private run: the stored values, without the columns' scale
   std::vector<double> exact_;

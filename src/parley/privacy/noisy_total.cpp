@@ -1,7 +1,9 @@
 #include "parley/privacy/noisy_total.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace parley::privacy {
 
@@ -10,7 +12,7 @@ using linalg::Index;
 namespace {
 
 constexpr double kFewestGrains = 0x1p22;
-constexpr std::size_t kAhead = 16;  // entries lie anywhere: memory is asked for this many ahead of use
+constexpr std::size_t kAhead = 24;  // entries lie anywhere: memory is asked for this many ahead of use
 
 const DiscreteGaussianNoise& made(std::optional<DiscreteGaussianNoise>& table, Deviation noise, Grain grain,
                                   std::int64_t steps) {
@@ -39,12 +41,14 @@ NoisyTotal::NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale)
       sum_(&sum),
       noise_(noise),
       scale_(scale * sum.grain().value()),
-      entries_(sum.coordinates()),
+      counts_(sum.coordinates()),
       weights_(sum.coordinates()),
-      seen_(sum.width()),
+      settled_(sum.width()),
       ones_(kTables + 1),
       many_(kTables + 1),
-      owed_(kTables + 1) {}
+      columns_(sum.width() + 1),
+      owed_(sum.width() + 1),
+      ordered_(sum.width()) {}
 
 Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum& sum, Deviation noise, double scale) {
   if (!covers(sum, noise))
@@ -66,92 +70,108 @@ std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
   return total;
 }
 
-void NoisyTotal::settle_alike(std::span<const std::uint32_t> coordinates, std::int64_t owed) {
-  noise_drawn_.resize(coordinates.size());
-  made(ones_[static_cast<std::size_t>(owed)], noise_, sum_->grain(), owed).draw(*gate_->bits_, noise_drawn_);
-  for (std::size_t i = 0; i < coordinates.size(); ++i) {
-    Entry& entry = entries_[coordinates[i]];
-    entry.count += noise_drawn_[i];
-    entry.settled = steps_;
-    set_weight(coordinates[i]);
+void NoisyTotal::draw(std::span<const std::uint32_t> first_of, std::span<const std::uint32_t> long_owed) {
+  for (std::uint32_t owed = 1; owed <= kTables; ++owed) {
+    const auto alike = std::span(noise_drawn_).subspan(first_of[owed], first_of[owed + 1] - first_of[owed]);
+    if (!alike.empty()) made(ones_[owed], noise_, sum_->grain(), owed).draw(*gate_->bits_, alike);
   }
+  for (std::size_t i = 0; i < long_owed.size(); ++i)
+    noise_drawn_[first_of[kTables + 1] + i] = noise_of(long_owed[i]);
 }
 
-// Entries that are owed the same number of steps draw from one law, together. An entry counts as settled
-// after its noise was drawn: when the generator fails, what is owed stays owed.
-template <class CoordinateAt>
-void NoisyTotal::settle(std::size_t count, const CoordinateAt& coordinate_at) {
-  if (gate_->replays_) return;  // what a replay shows was settled when it was drawn
-  for (auto& coordinates : owed_) coordinates.clear();
+// Columns that are owed the same number of steps draw from one law, together: they are put in order of it.
+// They count as settled already, so when the generator fails the total can never leave.
+Result<void> NoisyTotal::settle(std::size_t count) {
+  if (gate_->replays_) return {};  // what a replay shows was settled when it was drawn
+  if (broken_) return fail(no_randomness());
+  constexpr auto kLong = static_cast<std::uint32_t>(kTables) + 1;  // so many steps or more: one by one
+  std::array<std::uint32_t, kLong + 2> first_of{};  // of those owed so many steps, in their order
+  // Most are owed few steps, and counting the same number again waits for the last time: four counts in turn.
+  std::array<std::array<std::uint32_t, kLong + 1>, 4> counted{};
+  for (std::size_t i = 0; i < count; ++i) ++counted[i % 4][std::min(owed_[i], kLong)];
+  for (const auto& part : counted)
+    for (std::size_t owed = 0; owed <= kLong; ++owed) first_of[owed + 1] += part[owed];
+  for (std::size_t owed = 1; owed < first_of.size(); ++owed) first_of[owed] += first_of[owed - 1];
+  std::array<std::uint32_t, kLong + 2> next = first_of;
+  long_owed_.clear();
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) __builtin_prefetch(&entries_[coordinate_at(i + kAhead)], 1);
-    const std::size_t coordinate = coordinate_at(i);
-    Entry& entry = entries_[coordinate];
-    const std::uint32_t owed = steps_ - entry.settled;
-    if (owed == 0) continue;
-    if (owed <= kTables) {
-      owed_[owed].push_back(static_cast<std::uint32_t>(coordinate));
-      continue;
-    }
-    entry.count += noise_of(owed);
-    entry.settled = steps_;
-    set_weight(coordinate);
+    ordered_[next[std::min(owed_[i], kLong)]++] = columns_[i];
+    if (owed_[i] >= kLong) long_owed_.push_back(owed_[i]);
   }
-  for (std::size_t owed = 1; owed < owed_.size(); ++owed)
-    if (!owed_[owed].empty()) settle_alike(owed_[owed], static_cast<std::int64_t>(owed));
-}
-
-Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
-  ++batches_;
-  columns_.clear();
-  const std::size_t width = sum_->width();
-  sum_->for_each_column(batch, [&](std::uint32_t column) {
-    if (seen_[column] == batches_) return;
-    seen_[column] = batches_;
-    columns_.push_back(column);
-  });
+  noise_drawn_.resize(count);
+  broken_ = true;
   try {
-    for (std::size_t first = 0; first < entries_.size(); first += width)
-      settle(columns_.size(), [&](std::size_t i) { return first + columns_[i]; });
+    for (std::size_t plane = 0; plane < counts_.size(); plane += settled_.size()) {
+      draw(first_of, long_owed_);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i + kAhead < count) {
+          const std::size_t soon = plane + ordered_[i + kAhead];
+          __builtin_prefetch(&counts_[soon], 1);
+          __builtin_prefetch(&weights_[soon], 1);
+          __builtin_prefetch(&sum_->sums_[soon], 1);
+        }
+        const std::size_t at = plane + ordered_[i];
+        counts_[at] += sum_->take_count(at) + noise_drawn_[i];
+        weights_[at] = scale_ * static_cast<double>(counts_[at]);
+      }
+    }
   } catch (const RandomnessFailure&) {
     return fail(no_randomness());
   }
+  broken_ = false;
+  return {};
+}
+
+Result<void> NoisyTotal::settle_all() {
+  std::size_t count = 0;
+  for (std::size_t column = 0; column < settled_.size(); ++column) {
+    columns_[count] = static_cast<std::uint32_t>(column);
+    owed_[count] = steps_ - settled_[column];
+    count += owed_[count] != 0 ? 1 : 0;
+    settled_[column] = steps_;
+  }
+  return settle(count);
+}
+
+// Which columns are new in a batch cannot be foreseen: a column is written down in any case and counted if
+// noise is owed to it.
+Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
+  std::uint32_t* const columns = columns_.data();
+  std::uint32_t* const owed = owed_.data();
+  std::uint32_t* const settled = settled_.data();
+  const std::uint32_t now = steps_;
+  std::size_t count = 0;
+  sum_->for_each_column(batch, [&](std::uint32_t column) {
+    const std::uint32_t steps = now - settled[column];
+    settled[column] = now;
+    columns[count] = column;
+    owed[count] = steps;
+    count += steps != 0 ? 1 : 0;
+  });
+  PARLEY_CHECK(settle(count));
+  read_ = true;
   return std::span<const double>(weights_);
 }
 
 Result<std::span<const double>> NoisyTotal::weights() {
-  try {
-    settle(entries_.size(), [](std::size_t i) { return i; });
-  } catch (const RandomnessFailure&) {
-    return fail(no_randomness());
-  }
+  PARLEY_CHECK(settle_all());
   return std::span<const double>(weights_);
 }
 
+// The batch's sum stays where it was added up until its columns are read again, or the total is: weights_at()
+// has taken what was there.
 Result<void> NoisyTotal::add(Batch&& given, std::span<const double> derivatives) {
   const Batch batch = std::move(given);
+  if (!std::exchange(read_, false)) return fail(failed("a batch is added after its weights were read, once"));
   PARLEY_CHECK(gate_->draw_from_plan(event(*sum_, noise_, batch.rate())));
   sum_->add_rows(batch, derivatives);
-  const std::size_t width = sum_->width();
-  for (std::size_t first = 0; first < entries_.size(); first += width)
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (i + kAhead < columns_.size()) __builtin_prefetch(&entries_[first + columns_[i + kAhead]], 1);
-      const std::size_t coordinate = first + columns_[i];
-      entries_[coordinate].count += sum_->take_count(coordinate);
-      set_weight(coordinate);
-    }
   ++steps_;
   return {};
 }
 
 Result<Released<std::vector<double>>> NoisyTotal::release() {
-  return gate_->released_vector(entries_.size(), [&]() -> GridVector {
-    settle(entries_.size(), [](std::size_t i) { return i; });
-    std::vector<std::int64_t> counts;
-    counts.reserve(entries_.size());
-    for (const Entry& entry : entries_) counts.push_back(entry.count);
-    return {std::move(counts), sum_->grain()};
-  });
+  PARLEY_CHECK(settle_all());
+  return gate_->released_vector(counts_.size(), [&]() -> GridVector { return {counts_, sum_->grain()}; });
 }
 
 }  // namespace parley::privacy

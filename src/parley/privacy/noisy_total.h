@@ -46,13 +46,11 @@ class NoisyTotal {
 
  private:
   NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale);
-  template <class CoordinateAt>
-  void settle(std::size_t count,
-              const CoordinateAt& coordinate_at);  // the coordinates 0, ..., count - 1 of a list
-  void settle_alike(std::span<const std::uint32_t> coordinates, std::int64_t owed);
-  void set_weight(std::size_t coordinate) {
-    weights_[coordinate] = scale_ * static_cast<double>(entries_[coordinate].count);
-  }
+  // Draws what the first `count` of columns_ are owed (owed_), for every class, and adds what their last
+  // batch brought.
+  Result<void> settle(std::size_t count);
+  Result<void> settle_all();
+  void draw(std::span<const std::uint32_t> first_of, std::span<const std::uint32_t> long_owed);
   std::int64_t noise_of(std::int64_t steps);
 
   static constexpr std::int64_t kTables = 64;  // sums of 1, ..., 64 noises, and of 64, 128, ..., 64^2
@@ -62,18 +60,14 @@ class NoisyTotal {
   Deviation noise_;
   double scale_;
   std::uint32_t steps_ = 0;
-  struct Entry {
-    std::int64_t count = 0;     // in grains
-    std::uint32_t settled = 0;  // the step up to which its noise was drawn
-  };
-  std::vector<Entry> entries_;
+  bool read_ = false;                 // the weights of the next batch
+  bool broken_ = false;               // the generator failed in between: nothing leaves any more
+  std::vector<std::int64_t> counts_;  // in grains, without the sum of the last batch that has the column
   std::vector<double> weights_;
-  std::vector<std::uint32_t> seen_;     // by columns: the last batch, counted from 1, that has it
-  std::vector<std::uint32_t> columns_;  // of the last batch
-  std::uint32_t batches_ = 0;
+  std::vector<std::uint32_t> settled_;  // by columns: the step up to which noise was drawn
   std::vector<std::optional<DiscreteGaussianNoise>> ones_, many_;
-  // Scratch of settle(): coordinates by the number of steps that they are owed, and their noise.
-  std::vector<std::vector<std::uint32_t>> owed_;
+  // Scratch: columns to settle, the steps that each is owed, the columns by that number, and their noise.
+  std::vector<std::uint32_t> columns_, owed_, ordered_, long_owed_;
   std::vector<std::int64_t> noise_drawn_;
 };
 

@@ -230,7 +230,10 @@ inline bool StripSampler::attempt(const std::uint64_t* words, Bits& bits, std::i
   const std::uint64_t word = words[0];
   const std::uint64_t index = word >> column_shift_;
   const Column& column = columns_[index];
-  std::uint64_t strip = (word & ((1ull << column_shift_) - 1)) < column.threshold ? index : column.alias;
+  // Either is as likely as the other, so a branch would be a guess.
+  const std::uint64_t own =
+      0 - static_cast<std::uint64_t>((word & ((1ull << column_shift_) - 1)) < column.threshold);
+  std::uint64_t strip = (index & own) | (column.alias & ~own);
   if (strip >= strip_count) [[unlikely]]
     strip = strip_exactly(bits);
 

@@ -15,6 +15,7 @@ using linalg::Index;
 
 namespace {
 
+constexpr std::size_t kRowsNear = 1000;
 constexpr double kRoundUp = 1 + 1e-12;  // more than the rounding of a norm of 2^31 squares
 
 // Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a sum
@@ -45,6 +46,15 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
     features.matrix().for_each_in_column(static_cast<Index>(j), [&](Index i, double x) { batch.row_norms_[static_cast<std::size_t>(i)] += x * x; });
   for (double& norm : batch.row_norms_) norm = std::sqrt(norm) * kRoundUp;
   for (std::size_t j = 0; j < batch.width_; ++j) batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
+  // A column without entries has sums of 0 under every scale.
+  std::optional<double> one;
+  bool alike = true;
+  for (std::size_t j = 0; j < batch.width_; ++j) {
+    if (j < features.columns() && features.matrix().stored_columns()[j].count == 0) continue;
+    alike = alike && batch.scale_[j] == one.value_or(batch.scale_[j]);
+    one = batch.scale_[j];
+  }
+  if (alike) batch.one_scale_ = one;
   batch.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
   PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, grain_bits(features.most_records())));
   batch.per_grain_ = std::ldexp(1.0, -batch.grain_.exponent);
@@ -90,9 +100,10 @@ const linalg::RowRuns& BatchSum::rows() {
 void BatchSum::add_rows(const Batch& batch, std::span<const double> derivatives) {
   const linalg::RowRuns& runs = rows();
   const std::span<const std::size_t> records = batch.records();
+  const bool far = records.size() > kRowsNear;  // fewer were read for their margins just before
   for (std::size_t b = 0; b < records.size(); ++b) {
     if (b + kRowsAhead < records.size()) {
-      runs.prefetch(records[b + kRowsAhead]);
+      if (far) runs.prefetch(records[b + kRowsAhead]);
       __builtin_prefetch(&row_norms_[records[b + kRowsAhead]]);
     }
     const std::span<const double> q = derivatives.subspan(b * classes_, classes_);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -101,8 +102,9 @@ class BatchSum {
   void add_pass(const Batch& batch, std::span<const double> derivatives);
   // An entry of sums_ in grains; it starts again from 0.
   [[nodiscard]] std::int64_t take_count(std::size_t coordinate) {
-    const double sum =
-        sums_[coordinate] * scale_[coordinate < width_ ? coordinate : coordinate % width_] * per_grain_;
+    const double scale =
+        one_scale_ ? *one_scale_ : scale_[coordinate < width_ ? coordinate : coordinate % width_];
+    const double sum = sums_[coordinate] * scale * per_grain_;
     sums_[coordinate] = 0;
     const auto towards_zero =
         static_cast<std::int64_t>(sum);  // floor() may be a call, and this loop is a hot one
@@ -121,6 +123,7 @@ class BatchSum {
   double contribution_ = 1;
   std::vector<double> row_norms_;  // of the features as they are, rounded up
   std::vector<double> scale_;      // of each coordinate of a class
+  std::optional<double> one_scale_;  // that of all of them
   std::vector<double> sums_;       // in stored units; 0 between sums
   std::vector<double> spread_;     // scratch: the coefficients of all records
 };

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 constexpr std::size_t kRowsPerTask = 1 << 14;
+constexpr std::size_t kLine = 64;  // bytes that memory gives at once
 // Columns with fewer entries than this are short loops, whose ends a processor cannot foresee: rows are
 // quicker.
 constexpr double kShortColumn = 64;
@@ -63,6 +64,7 @@ Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSetting
   sums.derivatives_.assign(features.rows() * sums.classes_, 0.0);
   sums.sums_.assign(sums.width_ * sums.classes_, 0.0);
   sums.is_touched_.assign(sums.sums_.size(), 0);
+  sums.touched_.assign(sums.sums_.size() + 1, 0);
   return sums;
 }
 
@@ -154,20 +156,24 @@ void ExactSums::sum_by_rows() {
 
 // sums_[first + j] += change S_row,j
 void ExactSums::add_to_row(Index row, std::size_t first, double change) {
-  const auto add = [this](std::size_t coordinate, double difference) {
-    sums_[coordinate] += difference;
-    if (is_touched_[coordinate] == 0) {
-      is_touched_[coordinate] = 1;
-      touched_.push_back(static_cast<std::uint32_t>(coordinate));
-    }
+  // What is touched for the first time cannot be foreseen: it is written down in any case and counted if it
+  // is new.
+  double* const sums = sums_.data() + first;
+  char* const is_touched = is_touched_.data() + first;
+  std::uint32_t* const touched = touched_.data();
+  std::size_t count = touched_count_;
+  const auto add = [&](std::size_t column, double difference) {
+    sums[column] += difference;
+    touched[count] = static_cast<std::uint32_t>(first + column);
+    count += is_touched[column] == 0 ? 1 : 0;
+    is_touched[column] = 1;
   };
   const auto add_entries = [&](const Index* columns, std::size_t begin, std::size_t end, const auto& value) {
-    const double* sums = sums_.data() + first;
     for (std::size_t k = begin; k < std::min(end, begin + kSumsAhead); ++k)
       __builtin_prefetch(sums + columns[k], 1);
     for (std::size_t k = begin; k < end; ++k) {
       if (k + kSumsAhead < end) __builtin_prefetch(sums + columns[k + kSumsAhead], 1);
-      add(first + static_cast<std::size_t>(columns[k]), change * value(k));
+      add(static_cast<std::size_t>(columns[k]), change * value(k));
     }
   };
   const linalg::RowForm& form = plain_.row_form();
@@ -180,9 +186,10 @@ void ExactSums::add_to_row(Index row, std::size_t first, double change) {
     });
   for (const linalg::DenseColumn& dense : form.dense) {
     const double value = linalg::value_at(dense.storage, dense.values, at);
-    if (value != 0) add(first + static_cast<std::size_t>(dense.column), change * value);
+    if (value != 0) add(static_cast<std::size_t>(dense.column), change * value);
   }
-  if (constant_) add(first + width_ - 1, change);
+  if (constant_) add(width_ - 1, change);
+  touched_count_ = count;
 }
 
 void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
@@ -199,19 +206,26 @@ void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
 
 void ExactSums::assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
   const linalg::RowForm& form = plain_.row_form();
+  const auto fetch = [](const void* from, const void* to) {
+    for (const auto* line = static_cast<const char*>(from); line < to; line += kLine)
+      __builtin_prefetch(line);
+  };
+  const std::size_t width = linalg::width(form.storage);
+  const auto* values = static_cast<const char*>(form.values);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (r + 1 < rows.size()) {
       const auto next = static_cast<std::size_t>(rows[r + 1]);
-      __builtin_prefetch(form.ones + form.ones_at[next]);
-      __builtin_prefetch(form.columns + form.values_at[next]);
+      fetch(form.ones + form.ones_at[next], form.ones + form.ones_at[next + 1]);
+      fetch(form.columns + form.values_at[next], form.columns + form.values_at[next + 1]);
+      fetch(values + form.values_at[next] * width, values + form.values_at[next + 1] * width);
     }
     assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
   }
 }
 
 void ExactSums::forget_touched() {
-  for (const std::uint32_t coordinate : touched_) is_touched_[coordinate] = 0;
-  touched_.clear();
+  for (const std::uint32_t coordinate : touched()) is_touched_[coordinate] = 0;
+  touched_count_ = 0;
 }
 
 std::int64_t ExactSums::contributions(std::size_t coordinate) const {

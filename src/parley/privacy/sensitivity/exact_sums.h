@@ -88,7 +88,7 @@ class ExactSums {
   void add_up_all();
   // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many
   // there are is as secret as the data.
-  [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }
+  [[nodiscard]] std::span<const std::uint32_t> touched() const { return {touched_.data(), touched_count_}; }
   void forget_touched();
 
   // The score of one candidate for a ScoreBoard.
@@ -150,7 +150,8 @@ class ExactSums {
   std::vector<double> inverse_;        // 1 / (R L_c)
   std::vector<double> derivatives_;    // on the grid
   std::vector<double> sums_;
-  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> touched_;  // the first touched_count_ of them
+  std::size_t touched_count_ = 0;
   std::vector<char> is_touched_;
   std::vector<double> scores_;
 };

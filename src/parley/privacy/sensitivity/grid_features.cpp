@@ -18,6 +18,7 @@ constexpr int kExactBits = 53;
 constexpr int kMostFeatureBits = 24;     // a float32
 constexpr int kShortFeatureBits = 15;    // an int16
 constexpr int kMostDerivativeBits = 30;
+constexpr double kNearlyAll = 0.9;
 
 // Digits of a feature when m records leave `room` for a feature and a derivative: half of it, or what a short integer
 // holds when that is about as much.
@@ -100,6 +101,13 @@ Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const 
     if (!moved) whole[j] = 1;
     changed = changed || moved;
   }
+  // Where nearly all columns become whole numbers of steps the few others do too: the same features, and one
+  // scale for all of them is quicker to work with.
+  const auto filled = std::count_if(plain.stored_columns().begin(), plain.stored_columns().end(),
+                                    [](const linalg::StoredColumn& column) { return column.count > 0; });
+  if (static_cast<double>(std::count(whole.begin(), whole.end(), 0)) >=
+      kNearlyAll * static_cast<double>(filled))
+    std::fill(whole.begin(), whole.end(), 0);
   std::vector<double> scale(features.column_scale().begin(), features.column_scale().end());
   if (changed) {
     Matrix rounded = plain.with_stored_values([&](Index, Index j, double value) {
