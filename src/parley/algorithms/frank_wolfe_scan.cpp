@@ -62,7 +62,11 @@ Largest largest_difference(double s, std::span<const double> x, std::span<const 
       best_block = at;
     }
   }
+  // The same sums again, in strides of the lanes until one has it.
   best.index = best_block;
+  while (best.index + kLanes <= x.size() &&
+         largest(s, x.data() + best.index, c.data() + best.index, kLanes) != best.size)
+    best.index += kLanes;
   while (size_of(s * x[best.index] - c[best.index]) != best.size) ++best.index;
   return best;
 }
