@@ -99,6 +99,28 @@ TEST_P(PrivateSgdOnEveryLoss, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
   }
 }
 
+TEST_P(PrivateSgdOnEveryLoss, EqualsItsOpenTwinOnSampledBatchesWhenEpsilonIsAMillion) {
+  // Noise of a weight: h z C sqrt(T) / (q n) = 1.7e-7 with z = 2 sqrt(T / 2e6).
+  const Data data = noisy_data(GetParam(), 50000, 5, 0.7, 1);
+  const glm::Objective objective = objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised);
+  const SgdSettings settings{.steps = 6,
+                             .batch_rate = 0.1,
+                             .step = 0.1,
+                             .momentum = 0.0,
+                             .clip = 1,
+                             .result = SgdResult::kLast,
+                             .seed = 7};
+  PrivateRun run(data, {.epsilon = 1e6, .seed = 7, .derivative_bound = 4});
+  const auto noisy = sgd(run.problem(objective), settings, kSilent);
+  ASSERT_TRUE(noisy) << noisy.error().message;
+  EXPECT_LE(run.gate().receipts().front().epsilon, 1e6);
+  EXPECT_GT(run.gate().receipts().front().epsilon, 0.9e6);
+  const auto twin = sgd(run.open_problem(objective), settings, kSilent);
+  EXPECT_NEAR(noisy->objective, twin->objective, 1e-6);
+  for (std::size_t c = 0; c < twin->weights.size(); ++c)
+    EXPECT_NEAR(noisy->weights[c], twin->weights[c], 1e-6);
+}
+
 TEST_P(PrivateSgdOnEveryLoss, DrawsTheBatchesOfItsOpenTwin) {
   // Ten batches of 2,000 expected records. The noise of a weight is h z C sqrt(T) / (q n) = 4e-4 z, z < 1 at
   // epsilon = 20; other batches would move weights by about h / sqrt(q n) sqrt(T) times a derivative: 1e-2.

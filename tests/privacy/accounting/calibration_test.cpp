@@ -114,3 +114,19 @@ TEST(Calibration, RefusesBadShapes) {
   EXPECT_FALSE(select_and_release_noise(target(1, 1e-6), {.steps = 10, .share = std::nan("")}));
   EXPECT_FALSE(selection_epsilon(target(1, 1e-6), -3));
 }
+
+TEST(Calibration, SampledNoiseAtHugeEpsilonIsThatWithoutSamplingAndWithinTheTarget) {
+  for (const Neighbours neighbours : {Neighbours::kAddRemove, Neighbours::kReplaceOne})
+    for (const std::int64_t steps : {1, 10}) {
+      const Target target{*Epsilon::make(1e6), *Delta::make(1e-6), neighbours};
+      const double noise = *sampled_gaussian_noise(target, 0.1, steps);
+      EXPECT_NEAR(noise, *sampled_gaussian_noise(target, 1, steps), 1e-3 * noise);
+      const Plan plan{neighbours, {{SubsampledGaussian{noise, 0.1}, steps}}};
+      EXPECT_LE(*epsilon_at(plan, target.delta), 1e6);
+      EXPECT_GT(*epsilon_at({neighbours, {{SubsampledGaussian{0.5 * noise, 0.1}, steps}}}, target.delta),
+                2e6);
+      // And it never costs more than without sampling.
+      EXPECT_LE(*epsilon_at(plan, target.delta),
+                1.001 * *epsilon_at({neighbours, {{SubsampledGaussian{noise, 1}, steps}}}, target.delta));
+    }
+}

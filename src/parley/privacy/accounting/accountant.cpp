@@ -179,15 +179,17 @@ Losses losses(const Composition& plan, bool as_pure) {
       add_gaussian(gaussian->sensitivity / gaussian->sigma, event.count);
       continue;
     }
+    if (const auto* approximate = std::get_if<ApproxDp>(&mechanism))
+      all.composition.add_leak(approximate->delta, event.count);
+    auto step = step_loss(mechanism, plan.neighbours);
     if (const auto* sampled = std::get_if<SubsampledGaussian>(&mechanism);
-        sampled && sampled->sampling_rate == 1) {
+        sampled && (sampled->sampling_rate == 1 || !step)) {
+      // With so little noise that its losses fit on no grid, the step is priced as if everybody joined, which
+      // costs more.
       add_gaussian((plan.neighbours == Neighbours::kAddRemove ? 1 : 2) / sampled->noise_multiplier,
                    event.count);
       continue;
     }
-    if (const auto* approximate = std::get_if<ApproxDp>(&mechanism))
-      all.composition.add_leak(approximate->delta, event.count);
-    auto step = step_loss(mechanism, plan.neighbours);
     if (const auto* discrete = std::get_if<DiscreteGaussian>(&mechanism);
         discrete && !step && discrete->sigma >= 1) {
       // Rounding a Gaussian is post-processing, and discrete Gaussian noise is that up to a total variation.

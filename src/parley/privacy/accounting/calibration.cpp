@@ -13,6 +13,8 @@
 namespace parley::privacy {
 namespace {
 
+constexpr double kLeastSampled = 0.05;  // noise multiplier
+
 using namespace accounting;
 
 Result<void> check_steps(std::int64_t steps) {
@@ -177,15 +179,17 @@ Result<double> sampled_gaussian_noise(const Target& target, double sampling_rate
                                       Accountant accountant) {
   PARLEY_CHECK(check_steps(steps));
   PARLEY_CHECK(validate(Mechanism{SubsampledGaussian{1, sampling_rate}}, "plan"));
-  if (sampling_rate == 1 && (accountant == Accountant::kBest || accountant == Accountant::kPld)) {
-    PARLEY_TRY(const double noise, gaussian_noise(target, steps));
-    return target.neighbours == Neighbours::kAddRemove ? noise : 2 * noise;
+  PARLEY_TRY(const double plain, gaussian_noise(target, steps));
+  if (accountant == Accountant::kBest || accountant == Accountant::kPld) {
+    // Sampling only helps, and below kLeastSampled its losses are not followed: what needs no more than that
+    // without it is done.
+    const double without = target.neighbours == Neighbours::kAddRemove ? plain : 2 * plain;
+    if (sampling_rate == 1 || without < kLeastSampled) return without;
   }
   const auto plan_at = [&](double scale) {
     return Plan{target.neighbours, {{SubsampledGaussian{1 / scale, sampling_rate}, steps}}};
   };
   // Between no amplification and the full square of it.
-  PARLEY_TRY(const double plain, gaussian_noise(target, steps));
   const double guess = 1 / std::max(0.6, plain * sampling_rate);
   PARLEY_TRY(const double scale, largest_scale(plan_at, target, guess, accountant));
   return 1 / scale;

@@ -156,10 +156,9 @@ double step_delta(const Mechanism& mechanism, Neighbours neighbours, double epsi
         } else if constexpr (std::is_same_v<M, Zcdp>) {
           return delta_from_zcdp(m.rho, epsilon);
         } else if constexpr (std::is_same_v<M, SubsampledGaussian>) {
-          if (m.sampling_rate == 1)
+          if (m.sampling_rate == 1 || epsilon > 11000)  // sampling only helps
             return gaussian_delta((neighbours == Neighbours::kAddRemove ? 1 : 2) / m.noise_multiplier,
                                   epsilon);
-          if (epsilon > 11000) return upward(1);
           return upward(sampled_delta({m.noise_multiplier, m.sampling_rate, neighbours}, epsilon));
         } else {
           return 1;
