@@ -79,8 +79,9 @@ class CsvRows {
       longest_marker_ = std::max(longest_marker_, marker.size());
     // A record has a line feed (the last one need not), and a character for every cell.
     const std::size_t rows = std::min(count_lines(text), text.size() / plan.columns.size() + 1);
-    // An odd number of cache lines, so that a row does not lie in a few sets of the cache.
-    stride_ = ((rows + 7) / 8 | 1) * 8;
+    // An odd number of cache lines, so that a row does not lie in a few sets of the cache; no room to spare when
+    // there are many columns and few rows.
+    stride_ = rows < 64 ? rows | 1 : ((rows + 7) / 8 | 1) * 8;
     if (workspace.size() < stride_ * plan.slots) workspace.resize(stride_ * plan.slots);
     values_ = workspace.data();
     const bool plain_delimiter = std::string_view("\t,;|:").find(layout.delimiter) != std::string_view::npos;
