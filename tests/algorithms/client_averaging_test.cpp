@@ -415,6 +415,17 @@ TEST(ClientAveraging, UsesAMaskOnceAndKeepsItsKeys) {
   EXPECT_FALSE(says(other)) << "more clients than the job has";
   EXPECT_TRUE(says(first));
   EXPECT_FALSE(says(first)) << "the same round again";
+  // Rounds that the job does not have: after the largest number "later" would begin anew.
+  for (const std::int64_t round : {std::numeric_limits<std::int64_t>::max(), std::int64_t{5}, std::int64_t{-1},
+                                   std::numeric_limits<std::int64_t>::min()}) {
+    other = first;
+    other.round = round;
+    EXPECT_FALSE(says(other)) << round;
+    EXPECT_EQ(memories[0].first_unused, 1) << round;
+    other.round = 0;
+    other.step = 1e-300;
+    EXPECT_FALSE(says(other)) << "a second vector under the first mask, after round " << round;
+  }
   Average::Task next = first;
   next.round = 1;
   next.keys = {first.keys[0], *privacy::mask_public_key({1, 1, 1, 1})};

@@ -158,9 +158,9 @@ class ClientAveraging {
     constexpr auto kAfter = parts.threshold_steps ? AfterStep::kThreshold : AfterStep::kNothing;
     const auto columns = static_cast<std::size_t>(share.features.cols());
     if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0) ||
-        task.round < 0)
-      return fail(
-          bad_input({.field = "task"}, "must have one parameter per column and class, and a step above 0"));
+        task.round < 0 || task.round >= settings_.rounds)
+      return fail(bad_input({.field = "task"},
+                            "must have one parameter per column and class, a step above 0 and a round of the job"));
     PARLEY_CHECK(agree(task, share, memory));
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     const auto update =

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -68,4 +70,9 @@ TEST(PairwiseMasks, MakesTheMaskOfARoundOnce) {
   again->skip_to(masks->first_unused());
   EXPECT_FALSE(again->mask(3, 10));
   EXPECT_EQ(again->mask(4, 10)->size(), 10u);
+  // After the largest number nothing would be later any more, and every mask could be made again.
+  EXPECT_FALSE(again->mask(std::numeric_limits<std::int64_t>::max(), 10));
+  EXPECT_FALSE(again->mask(-1, 10));
+  EXPECT_FALSE(again->mask(4, 10));
+  EXPECT_EQ(again->first_unused(), 5);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -112,7 +113,9 @@ Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own,
 }
 
 Result<OneTimeMask> PairwiseMasks::mask(std::int64_t round, std::size_t size) {
-  if (round < first_unused_) return fail(bad_input({.field = "task"}, "a round's mask is used once"));
+  // After the largest number there is no next one to go on from.
+  if (round < first_unused_ || round == std::numeric_limits<std::int64_t>::max())
+    return fail(bad_input({.field = "task"}, "a round's mask is used once"));
   std::vector<std::uint64_t> mask(size, 0), words(size);
   for (std::size_t p = 0; p < pair_keys_.size(); ++p) {
     if (p == static_cast<std::size_t>(own_)) continue;

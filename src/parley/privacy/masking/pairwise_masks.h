@@ -31,7 +31,8 @@ class PairwiseMasks {
   static Result<PairwiseMasks> agree(const MaskSecret& secret, int own,
                                      const std::vector<std::string>& public_keys);
 
-  // Of one round. Rounds must ascend: a mask is made once. `first_unused` brings that over a restart.
+  // Of one round, 0 <= round < 2^63 - 1. Rounds must ascend: a mask is made once. `first_unused` brings that
+  // over a restart.
   Result<OneTimeMask> mask(std::int64_t round, std::size_t size);
   [[nodiscard]] std::int64_t first_unused() const { return first_unused_; }
   void skip_to(std::int64_t round) { first_unused_ = round > first_unused_ ? round : first_unused_; }
