@@ -150,6 +150,12 @@ class Clients(PrivateTest):
             self.assertIn("limits.unit", self.account("north") + self.account("south"))
             self.assertEqual([self.plans(name) for name in self.PARTIES], [0, 0])
 
+    def test_how_many_records_a_client_has_decides_nothing(self):
+        """Whether a share of the rows can be held out is for their number to say."""
+        job = self.client_job()
+        job.write_text(job.read_text() + "[data]\ntest_fraction = 0.01\n")
+        self.refuses("train", job, says="data.test_fraction")
+
     def test_what_mixes_units_or_hides_nobody_is_refused(self):
         for more, says in (("records = 100\n", "privacy.records"), ("derivative_bound = 1.0\n", "privacy.derivative_bound"),
                            ('neighbours = "add-remove"\n', "privacy.neighbours")):
