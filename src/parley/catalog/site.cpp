@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/private_site.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
+#include "parley/data/labels.h"
 #include "parley/privacy/accounting/statement.h"
 
 namespace parley::catalog {
@@ -58,6 +60,29 @@ Result<void> check_public(const Site& site, const Job& job, const PartyTable& ta
                 "labels.classes"));
 }
 
+// A table is read with the job's list of classes, and a label that the list leaves out is refused. So the list must be this
+// site's own: by one of its choice a job could ask whether a single record has a label.
+Result<void> check_classes(const Site& site, const Job& job, const data::Schema& schema, const data::ColumnSchema* label) {
+  const bool in_the_schema = !schema.columns.empty();  // LIBSVM tables have no label column
+  const std::string& holder = job.labels.party.empty() ? job.parties.front().name : job.labels.party;
+  if (job.objective.task == glm::Task::kLinear || (job.partition == Partition::kVertical && site.name != holder)) return {};
+  if (in_the_schema && (label == nullptr || job.labels.classes.empty())) return {};
+  const char* key = in_the_schema ? "data.schema" : "data.classes";
+  const auto names = [](const std::vector<std::string>& classes) {
+    std::set<std::string> all;
+    for (const std::string& one : classes) all.insert(data::class_name(one));
+    return all;
+  };
+  const std::set<std::string> own = names(in_the_schema ? label->levels : site.classes), asked = names(job.labels.classes);
+  if (own.empty())
+    return fail(bad_input(about(site, key), "must list the classes of this site's labels: a private job reads them by no other list", job.name));
+  for (const std::string& one : own)
+    if (!asked.contains(one)) return fail(bad_input(about(site, key), "lists a class that the job's labels.classes leave out", one));
+  for (const std::string& one : asked)
+    if (!own.contains(one)) return fail(bad_input(about(site, key), "leaves out a class that the job's labels.classes list", one));
+  return {};
+}
+
 // Whether a table can be read must tell a private job nothing: which cells are refused is for this site's schema alone to
 // say. Looks at the job and the schema, never at the data. What a schema itself refuses (a missing cell, an unknown level)
 // is refused whatever the job says.
@@ -72,12 +97,7 @@ Result<void> check_reading(const Site& site, const Job& job, const Party& own) {
     if (column.type == data::ColumnType::kLabel) label = &column;
   if (const data::ColumnSchema* named = schema.find(job.labels.column); named != nullptr && named != label)
     return refuse("does not call the job's labels.column a label", job.labels.column);
-  if (label != nullptr && !job.labels.classes.empty()) {
-    if (label->levels.empty()) return refuse("must list the label's levels where a job lists labels.classes", label->name);
-    for (const std::string& level : label->levels)
-      if (std::find(job.labels.classes.begin(), job.labels.classes.end(), level) == job.labels.classes.end())
-        return refuse("lists a level that the job's labels.classes leave out", level);
-  }
+  PARLEY_CHECK(check_classes(site, job, schema, label));
   if (schema.columns.empty()) {
     if (!schema.features || !schema.first_index)
       return refuse("must state features and first_index: else they would be found in the data", job.name);
@@ -202,6 +222,7 @@ Result<Site> read_site(const std::string& path) {
   data.require("path");
   data.text("path", site.data);
   data.text("schema", site.schema);
+  data.texts("classes", site.classes);
   Toml limits = toml.table("limits");
   limits.texts("algorithms", site.limits.algorithms);
   limits.texts("never", site.limits.never);

@@ -10,6 +10,8 @@
 //   [data]
 //   path = "clinic.csv"
 //   schema = "clinic.schema.toml"
+//   classes = ["-1", "1"]              # of the labels of a LIBSVM table, whose schema has no label column: private jobs that
+//                                      # classify must list the same
 //   [limits]
 //   algorithms = ["fed-iter-ht"]       # absent: any
 //   never = ["postcode"]               # columns that no job may use
@@ -58,6 +60,7 @@ struct Site {
   std::string ledger;
   std::string data;
   std::string schema;  // empty: none
+  std::vector<std::string> classes;
   Limits limits;
 };
 
