@@ -39,7 +39,7 @@ std::string number_of_some_shape(std::mt19937_64& random) {
       std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 70));
   switch (random() % 8) {
     case 0:
-      return fmt::format("{}", static_cast<int>(value));
+      return fmt::format("{}", static_cast<int>(random() % 100000) - 50000);
     case 1:
       return fmt::format("{:.4f}", value);
     case 2:
