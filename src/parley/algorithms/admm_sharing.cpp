@@ -93,8 +93,9 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& ta
     return gate.unprotected(privacy::Private(Reply{margins_of(share, memory.weights)}));
   }
   PARLEY_CHECK(reserve(share, memory, gate));
-  memory.weights = memory.factor->solve(share, memory.paid->clipped_target(task.target));
-  PARLEY_TRY(const auto values, memory.paid->release(privacy::Private(margins_of(share, memory.weights)), gate));
+  std::vector<double> weights = memory.factor->solve(share, memory.paid->clipped_target(task.target));
+  PARLEY_TRY(const auto values, memory.paid->release(privacy::Private(margins_of(share, weights)), gate));
+  memory.weights = std::move(weights);  // an answer that fails leaves them as they were
   return privacy::derive([](const std::vector<double>& noisy) { return Reply{noisy}; }, values);
 }
 
