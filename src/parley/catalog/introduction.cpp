@@ -23,6 +23,13 @@ std::int64_t digest(const std::vector<std::string>& ids) {
   return static_cast<std::int64_t>(hash | 1);
 }
 
+// Of a column that is left out, its name alone: readers of other tables need that to leave it out too.
+data::Schema used(data::Schema schema) {
+  for (data::ColumnSchema& column : schema.columns)
+    if (column.type == data::ColumnType::kIgnore) column = {.name = column.name, .type = column.type, .confirmed = column.confirmed};
+  return schema;
+}
+
 }  // namespace
 
 data::ColumnNames Introduction::column_names() const {
@@ -52,7 +59,7 @@ Introduction introduce(const PartyTable& table) {
   said.centers = table.scaling.centers;
   said.labels = !train.labels.values.empty();
   said.classes = train.labels.classes;
-  said.schema = data::to_toml(train.schema);
+  said.schema = data::to_toml(used(train.schema));
   if (table.site) {
     const Expected& expected = table.site->expected();
     said.plan = privacy::to_json(expected.plan);
