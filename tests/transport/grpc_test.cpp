@@ -65,6 +65,39 @@ TEST(Grpc, AFrameBeyondTheAgreedLimitEndsTheConnection) {
   EXPECT_EQ(next(*server).what, Arrival::What::kLeft);
 }
 
+TEST(Grpc, ALimitThatIsSetLaterHoldsForConnectionsThatAreThereAndForNewOnes) {
+  auto server = tests::listen(kNames);
+  tests::Dialled party(server->port(), credentials("a"),
+                       [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
+  EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
+  const int a = 0;
+  server->send({&a, 1}, shared("hello"));
+  EXPECT_EQ(next(*server).what, Arrival::What::kFrame);
+  server->limit(1000);
+  for (int connection = 0; connection < 2; ++connection) {
+    server->send({&a, 1}, shared("hello"));
+    EXPECT_EQ(next(*server).what, Arrival::What::kLeft);
+    EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
+  }
+  server->limit(5000);
+  server->send({&a, 1}, shared("hello"));
+  EXPECT_EQ(next(*server).what, Arrival::What::kFrame);
+}
+
+TEST(Grpc, LargeFramesThatWaitAreAllReadInTheEnd) {
+  auto server = tests::listen(kNames);
+  tests::Dialled party(server->port(), credentials("a"),
+                       [](std::string_view) { return shared(wire::Bytes(3 << 20, 'x')); });
+  EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
+  const int a = 0;
+  for (int frame = 0; frame < 6; ++frame) server->send({&a, 1}, shared("hello"));
+  for (int frame = 0; frame < 6; ++frame) {
+    const Arrival arrival = next(*server);
+    ASSERT_EQ(arrival.what, Arrival::What::kFrame);
+    EXPECT_EQ(arrival.frame->size(), std::size_t{3} << 20);
+  }
+}
+
 TEST(Grpc, ACertificateThatNamesNoPartyIsTurnedAway) {
   auto server = tests::listen(kNames);
   Site stranger(server->port(), credentials("stranger"), tests::admits(Mean{}, 1));

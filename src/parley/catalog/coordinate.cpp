@@ -32,6 +32,7 @@ Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const
   }
   PARLEY_CHECK(job.federation->check(job, run.parties));
   if (job.privacy) PARLEY_CHECK(check_plans(job, run.parties));
+  exchange.limit_replies(job.federation->largest_reply(job, run.parties));
   PARLEY_TRY(run.learnt, job.federation->coordinate(job, run.parties, exchange, after));
   run.communication = exchange.meter().communication();
   run.wait_seconds = exchange.wait_seconds();

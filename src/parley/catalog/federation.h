@@ -43,6 +43,8 @@ class Federation {
   [[nodiscard]] virtual Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const = 0;
   // Whether parties that introduced themselves so can learn together.
   [[nodiscard]] virtual Result<void> check(const Job& job, std::span<const Introduction> parties) const = 0;
+  // No reply of theirs has more bytes.
+  [[nodiscard]] virtual std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const = 0;
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.
   [[nodiscard]] virtual privacy::Holding holding() const = 0;
   [[nodiscard]] virtual Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties,

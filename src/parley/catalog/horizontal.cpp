@@ -46,6 +46,12 @@ Result<void> HorizontalFederation::check(const Job& job, std::span<const Introdu
   return {};
 }
 
+// A sparse entry has 12 bytes, a dense one and a masked one 8.
+std::size_t HorizontalFederation::largest_reply(const Job& job, std::span<const Introduction> parties) const {
+  const Introduction& first = parties.front();
+  return 12 * algorithms::parameter_count(objective_of(job, first.classes), static_cast<std::size_t>(first.column_count));
+}
+
 Result<std::vector<ModelPart>> HorizontalFederation::model(const Job& job, const Held& held) const {
   if (held.parameters.empty()) return std::vector<ModelPart>{};
   const Introduction& first = held.parties.front();

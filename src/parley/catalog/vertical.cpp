@@ -69,6 +69,11 @@ Result<void> VerticalFederation::check(const Job& job, std::span<const Introduct
   return {};
 }
 
+// One value per record.
+std::size_t VerticalFederation::largest_reply(const Job&, std::span<const Introduction> parties) const {
+  return sizeof(double) * static_cast<std::size_t>(parties.front().rows);
+}
+
 Result<std::vector<ModelPart>> VerticalFederation::model(const Job& job, const Held& held) const {
   std::vector<ModelPart> parts;
   const std::vector<std::string> classes = classes_of(job, held.parties);

@@ -10,6 +10,7 @@ class VerticalFederation : public Federation {
  public:
   Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const override;
   Result<void> check(const Job& job, std::span<const Introduction> parties) const override;
+  [[nodiscard]] std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kSameRecords; }
   Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const override;
   Result<Scores> scores(std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) const override;

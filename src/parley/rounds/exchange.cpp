@@ -231,6 +231,12 @@ bool Exchange::take_while_closing(int party, const wire::Header& header) {
   return true;
 }
 
+void Exchange::limit_replies(std::size_t bytes) {
+  constexpr std::size_t kRoom = std::size_t{1} << 16;  // for headers, and for other words in an introduction
+  for (const wire::Bytes& introduction : kept_.introductions) bytes = std::max(bytes, introduction.size());
+  channel_->limit(bytes + kRoom);
+}
+
 Result<void> Exchange::take(const Arrival& arrival) {
   if (arrival.what == Arrival::What::kWoken) {
     collected_.stopped = stop_asked();

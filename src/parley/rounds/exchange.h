@@ -74,6 +74,10 @@ class Exchange {
             .checked = !channel_->vouches()};
   }
 
+  // No reply is larger: whoever sends more is refused before it is all held. What opened the run may come
+  // again.
+  void limit_replies(std::size_t bytes);
+
   // Where the frames of tasks get their memory.
   [[nodiscard]] transport::FrameStore& frames() { return frames_; }
 

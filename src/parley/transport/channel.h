@@ -54,6 +54,10 @@ class Channel {
   // Ends the connection of a party that misbehaves. It may come back.
   virtual void drop(int party) = 0;
 
+  // From now on a frame of a party may have this many bytes: what is known to be enough. A transport that
+  // holds nothing of a frame that it was not promised has no use for it.
+  virtual void limit(std::size_t) {}
+
   // From now on, until the next call. A transport whose frames arrive in the thread that receives has no use
   // for it.
   virtual void peek(Peek) {}

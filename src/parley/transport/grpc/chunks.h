@@ -39,6 +39,7 @@ class Assembly {
   Assembly(std::size_t limit, FrameStore& store) : limit_(limit), store_(store) {}
   // Why the chunk is refused; afterwards the stream cannot be understood any more.
   std::optional<wire::Refusal> add(const grpc::ByteBuffer& chunk);
+  void limit(std::size_t bytes) { limit_ = bytes; }
   [[nodiscard]] bool complete() const { return complete_; }
   SharedFrame take();
 

@@ -17,7 +17,8 @@ namespace parley::transport {
 
 namespace {
 
-constexpr std::size_t kUnread = 4;   // frames of a party that may wait to be read
+constexpr std::size_t kUnread = 4;                          // frames of a party that may wait to be read
+constexpr std::size_t kUnreadBytes = std::size_t{1} << 20;  // and of how many bytes, before the last of them
 constexpr std::size_t kUnsent = 16;  // frames that may wait for a party that does not read
 constexpr std::chrono::seconds kParting{2};
 
@@ -88,9 +89,12 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
     if (std::exchange(finished_, true)) return;
     Finish(status);
   }
-  void was_read() {
-    if (--unread_ < kUnread && std::exchange(paused_, false) && !finished_) StartRead(&incoming_);
+  void was_read(std::size_t bytes) {
+    --unread_;
+    unread_bytes_ -= bytes;
+    if (has_room() && std::exchange(paused_, false) && !finished_) StartRead(&incoming_);
   }
+  void limit(std::size_t bytes) { assembly_.limit(bytes); }
 
   void OnReadDone(bool ok) override {
     const std::lock_guard lock(core_.mutex);
@@ -105,10 +109,11 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
       SharedFrame frame = assembly_.take();
       if (core_.streams[static_cast<std::size_t>(party_)] == this) {
         ++unread_;
+        unread_bytes_ += frame->size();
         core_.push({Arrival::What::kFrame, party_, std::move(frame)});
       }
     }
-    if (unread_ < kUnread)
+    if (has_room())
       StartRead(&incoming_);
     else
       paused_ = true;
@@ -137,6 +142,7 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
   }
 
  private:
+  [[nodiscard]] bool has_room() const { return unread_ < kUnread && unread_bytes_ < kUnreadBytes; }
   void write() {
     if (writing_ || finished_ || outbox_.empty()) return;
     outgoing_ = outbox_.next();
@@ -151,6 +157,7 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
   std::size_t unread_ = 0;
+  std::size_t unread_bytes_ = 0;
   bool announced_ = false;
   bool writing_ = false;
   bool paused_ = false;
@@ -262,7 +269,7 @@ std::optional<Arrival> GrpcServer::receive(Clock::time_point deadline) {
   core_->arrivals.pop_front();
   if (arrival.party < 0) return arrival;
   if (Core::Stream* stream = core_->streams[static_cast<std::size_t>(arrival.party)]) {
-    if (arrival.what == Arrival::What::kFrame) stream->was_read();
+    if (arrival.what == Arrival::What::kFrame) stream->was_read(arrival.frame->size());
     if (arrival.what == Arrival::What::kJoined) stream->announce();
   }
   return arrival;
@@ -275,6 +282,13 @@ void GrpcServer::drop(int party) {
   core_->forget(party, Arrival::What::kFrame);
   core_->leave(*stream);
   stream->close();
+}
+
+void GrpcServer::limit(std::size_t bytes) {
+  const std::lock_guard lock(core_->mutex);
+  core_->listening.limit = bytes;
+  for (Core::Stream* stream : core_->streams)
+    if (stream != nullptr) stream->limit(bytes);
 }
 
 void GrpcServer::wake() {

@@ -2,7 +2,8 @@
 //
 // Who a party is says its certificate (common name), signed by the federation's authority; anyone else is
 // turned away. A party that dials in again replaces its old connection, which may be half open. A party that
-// sends faster than it is read is read no further; one that does not read what is sent to it is disconnected.
+// sends faster than it is read is read no further, so it can make us hold one frame of the limit and a few
+// small ones; one that does not read what is sent to it is disconnected.
 #pragma once
 #include <memory>
 #include <string>
@@ -23,7 +24,7 @@ struct Listening {
   std::string address;  // "host:port"; port 0: the system chooses
   Credentials credentials;
   std::vector<std::string> parties;
-  std::size_t limit = std::size_t{1} << 30;  // of a frame
+  std::size_t limit = std::size_t{1} << 28;  // of a frame, until another is set
   std::chrono::milliseconds keepalive{
       20000};  // a party that is silent for so long is asked whether it is there
 };
@@ -38,6 +39,7 @@ class GrpcServer final : public Channel {
   void send(std::span<const int> parties, const SharedFrame& frame) override;
   std::optional<Arrival> receive(Clock::time_point deadline) override;
   void drop(int party) override;
+  void limit(std::size_t bytes) override;
   void wake() override;
 
  private:
