@@ -237,6 +237,41 @@ TEST(Exchange, AReplyThatCannotBeReadEndsARunThatNeedsItAndIsNamed) {
       << end.error().message;
 }
 
+// One that comes back and is not admitted any more, and one that refuses what it is sent.
+TEST(Exchange, APartyThatWillNotGoOnIsMissingWhereARunMayProceedAndEndsItElsewhere) {
+  for (const Kind kind : {Kind::kFault, Kind::kRefuse})
+    for (const bool proceeds : {true, false}) {
+      Scripted channel(kMean);
+      auto exchange = Exchange::make(channel, terms(proceeds ? rules(OnMissing::kProceed, 2) : Rules{}));
+      exchange->open();
+      channel.silent = {1};
+      const wire::Header header{.kind = kind,
+                                .code = static_cast<std::uint8_t>(privacy::FaultCode::kPastLost),
+                                .run = exchange->run()};
+      channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
+      const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+      EXPECT_EQ(end.has_value(), proceeds);
+      if (!end) continue;
+      EXPECT_EQ(end->rounds, 6);
+      EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06)
+          << "half the way to the mean of the two that answered, six times";
+    }
+}
+
+TEST(Exchange, APartyThatWillNotBeginEndsTheRunWhateverItsRules) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  channel.silent = {1};
+  const wire::Header header{.kind = Kind::kFault,
+                            .code = static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed),
+                            .run = exchange->run()};
+  channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
+  const auto opened = exchange->open();
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("party 'b' does not take part"), std::string::npos)
+      << opened.error().message;
+}
+
 TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {
   Scripted channel(kMean);
   auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));

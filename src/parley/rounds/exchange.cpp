@@ -271,6 +271,10 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   }
   if (closing_ != nullptr && take_while_closing(party, header)) return {};
   if (header.kind == Kind::kRefuse) {
+    if (goes_on_without(party)) {
+      channel_->drop(party);
+      return {};
+    }
     // A party that cannot read us, or that answered what we do not remember asking, cannot be part of this
     // run.
     return fail(failed(fmt::format("party '{}' refused a frame: {}", name_of(party),
@@ -328,10 +332,21 @@ Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wir
                                  name_of(party), seat.read->error().message)));
 }
 
+// Whether a party that will not go on counts as missing. Who takes part is settled when the run opens: a party
+// that will not begin ends the run there, before anybody is charged.
+bool Exchange::goes_on_without(int party) {
+  if (terms_.rules.on_missing != OnMissing::kProceed || tasks_.empty()) return false;
+  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  seat.state = State::kAway;
+  seat.gave_up = true;
+  return true;
+}
+
 Result<void> Exchange::take_fault(int party, const wire::Header& header) {
   const auto code = static_cast<privacy::FaultCode>(header.code);
   const bool this_round = !tasks_.empty() && header.round == kept_.round + 1;
   if (header.round != 0 && !this_round) return {};  // of an earlier round
+  if (header.round == 0 && goes_on_without(party)) return {};
   if (header.round == 0)
     return fail(Error{code == privacy::FaultCode::kBudgetEnded ? Fault::kBudgetEnded : Fault::kFailed,
                       fmt::format("party '{}' does not take part: {}", name_of(party), why(code))});

@@ -107,6 +107,7 @@ class Exchange {
   Result<void> take_frame(int party, const transport::SharedFrame& bytes);
   Result<void> take_reply(int party, const transport::SharedFrame& bytes, const wire::Frame& frame);
   Result<void> take_fault(int party, const wire::Header& header);
+  bool goes_on_without(int party);
   void read_early(int party, std::string_view bytes);
   bool take_while_closing(int party, const wire::Header& header);
   void send(int party, const transport::SharedFrame& frame);
