@@ -94,7 +94,7 @@ Result<void> Gate::check(const Sensitive<T, Norm>& value) const {
   return {};
 }
 template Result<void> Gate::check(const Sensitive<double, Linf>&) const;
-template Result<void> Gate::check(const Sensitive<std::span<const double>, Linf>&) const;
+template Result<void> Gate::check(const Sensitive<ScoreList, Linf>&) const;
 
 Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
   PlanRequest request{.run = run_, .key = fmt::format("plan {}", receipts_.size() + 1), .once = reservation.once,
@@ -392,18 +392,18 @@ Result<Released<std::vector<double>>> Gate::laplace(const Sensitive<GridVector, 
   return released_vector(value.value_.counts.size(), [&] { return noisy(value.value_, *source, *bits_); });
 }
 
-Result<Released<std::size_t>> Gate::select(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon) {
+Result<Released<std::size_t>> Gate::select(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon) {
   PARLEY_CHECK(check(scores));
   PARLEY_TRY(const ExponentialSelection* mechanism, selection(epsilon.value(), scores.sensitivity()));
   PARLEY_CHECK(draw_from_plan(mechanism->event()));
-  return released_index([&] { return mechanism->select(scores.value_, *bits_); });
+  return released_index([&] { return mechanism->select(scores.value_.values(), *bits_); });
 }
 
-Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon) {
+Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon) {
   PARLEY_CHECK(check(scores));
   PARLEY_TRY(const NoisyMax mechanism, NoisyMax::make({.epsilon = epsilon.value(), .sensitivity = scores.sensitivity()}));
   PARLEY_CHECK(draw_from_plan(mechanism.event()));
-  return released_index([&] { return mechanism.select(scores.value_, *bits_); });
+  return released_index([&] { return mechanism.select(scores.value_.values(), *bits_); });
 }
 
 Result<Batch> Gate::sample(const PoissonSampling& sampling, std::size_t records) {

@@ -120,9 +120,9 @@ class Gate {
   Result<Released<double>> laplace(const Sensitive<GridValue, L1>& value, LaplaceScale noise);
   Result<Released<std::vector<double>>> laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise);
   // An index by the exponential mechanism. For scores of which few change between steps: ScoreBoard.
-  Result<Released<std::size_t>> select(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon);
+  Result<Released<std::size_t>> select(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon);
   // An index by report-noisy-max; epsilon is what it costs: its Laplace noise has scale 2 sensitivity / epsilon.
-  Result<Released<std::size_t>> noisy_max(const Sensitive<std::span<const double>, Linf>& scores, Epsilon epsilon);
+  Result<Released<std::size_t>> noisy_max(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon);
   // A Poisson sample of the records, as secret as they are, for a BatchSum.
   Result<Batch> sample(const PoissonSampling& sampling, std::size_t records);
 
@@ -174,8 +174,9 @@ class Gate {
   static Released<std::vector<double>> in_the_clear(const Sensitive<GridVector, Norm>& value, Unprotected) {
     return Released<std::vector<double>>(values_of(value.value_), false);
   }
-  static Released<std::vector<double>> in_the_clear(const Sensitive<std::span<const double>, Linf>& scores, Unprotected) {
-    return Released<std::vector<double>>({scores.value_.begin(), scores.value_.end()}, false);
+  static Released<std::vector<double>> in_the_clear(const Sensitive<ScoreList, Linf>& scores, Unprotected) {
+    const std::span<const double> values = scores.value_.values();
+    return Released<std::vector<double>>({values.begin(), values.end()}, false);
   }
 
   [[nodiscard]] bool claims_valid() const { return bits_ != nullptr && bits_->claims_valid(); }

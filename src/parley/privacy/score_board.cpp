@@ -31,22 +31,24 @@ Result<void> ScoreBoard::set(std::size_t candidate, const Sensitive<double, Linf
   return {};
 }
 
-Result<void> ScoreBoard::set_all(const Sensitive<std::span<const double>, Linf>& scores) {
+Result<void> ScoreBoard::set_all(const Sensitive<ScoreList, Linf>& scores) {
   if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
-  if (tree_) return tree_->assign(scores.value_);
-  if (scores.value_.size() != first_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", first_.size()), fmt::format("{}", scores.value_.size())));
-  first_.assign(scores.value_.begin(), scores.value_.end());
+  const std::span<const double> values = scores.value_.values();
+  if (tree_) return tree_->assign(values);
+  if (values.size() != first_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", first_.size()), fmt::format("{}", values.size())));
+  first_.assign(values.begin(), values.end());
   unset_ = 0;
   return {};
 }
 
-Result<void> ScoreBoard::set_some(std::span<const std::uint32_t> candidates, const Sensitive<std::span<const double>, Linf>& scores) {
+Result<void> ScoreBoard::set_some(std::span<const std::uint32_t> candidates, const Sensitive<ScoreList, Linf>& scores) {
   if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
+  const std::span<const double> values = scores.value_.values();
   if (!tree_) return fail(failed("a first draw comes before some scores change; nothing was changed"));
-  return tree_->update(candidates, scores.value_);
+  return tree_->update(candidates, values);
 }
 
 Result<Released<std::size_t>> ScoreBoard::select() {
@@ -66,14 +68,15 @@ Result<SignedBoard> SignedBoard::open(Gate& gate, const ScoreBoard::Settings& se
   return SignedBoard(gate, settings, pairs);
 }
 
-Result<void> SignedBoard::set_all(const Sensitive<std::span<const double>, Linf>& scores) {
+Result<void> SignedBoard::set_all(const Sensitive<ScoreList, Linf>& scores) {
   if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
-  if (scores.value_.size() != sizes_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", sizes_.size()), fmt::format("{}", scores.value_.size())));
+  const std::span<const double> values = scores.value_.values();
+  if (values.size() != sizes_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", sizes_.size()), fmt::format("{}", values.size())));
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    sizes_[i] = std::abs(scores.value_[i]);
-    negative_[i] = scores.value_[i] < 0 ? 1 : 0;
+    sizes_[i] = std::abs(values[i]);
+    negative_[i] = values[i] < 0 ? 1 : 0;
   }
   if (tree_) return tree_->assign(sizes_);
   PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
@@ -90,16 +93,17 @@ Result<void> SignedBoard::set(std::size_t pair, const Sensitive<double, Linf>& s
   return {};
 }
 
-Result<void> SignedBoard::set_some(std::span<const std::uint32_t> pairs, const Sensitive<std::span<const double>, Linf>& scores) {
+Result<void> SignedBoard::set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& scores) {
   if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
+  const std::span<const double> values = scores.value_.values();
   if (!tree_) return fail(failed("the scores were never set all at once; nothing was changed"));
-  if (pairs.size() != scores.value_.size() || pairs.size() > sizes_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", scores.value_.size())));
+  if (pairs.size() != values.size() || pairs.size() > sizes_.size())
+    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", values.size())));
   const std::span<double> sizes = std::span(sizes_).first(pairs.size());
-  for (std::size_t i = 0; i < pairs.size(); ++i) sizes[i] = std::abs(scores.value_[i]);
+  for (std::size_t i = 0; i < pairs.size(); ++i) sizes[i] = std::abs(values[i]);
   PARLEY_CHECK(tree_->update(pairs, sizes));
-  for (std::size_t i = 0; i < pairs.size(); ++i) negative_[pairs[i]] = scores.value_[i] < 0 ? 1 : 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) negative_[pairs[i]] = values[i] < 0 ? 1 : 0;
   return {};
 }
 
@@ -124,29 +128,31 @@ Result<void> ShrinkingBoard::check(const Sensitive<double, Linf>& score) const {
   return gate_->check(score);
 }
 
-Result<void> ShrinkingBoard::set_ceilings(const Sensitive<std::span<const double>, Linf>& ceilings) {
+Result<void> ShrinkingBoard::set_ceilings(const Sensitive<ScoreList, Linf>& ceilings) {
   PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
-  if (ceilings.value_.size() != pairs_)
+  const std::span<const double> values = ceilings.value_.values();
+  if (values.size() != pairs_)
     return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs_),
-                          fmt::format("{}", ceilings.value_.size())));
+                          fmt::format("{}", values.size())));
   raised_.resize(pairs_);
   const double grain = selection->grid().grain().value();
-  for (std::size_t i = 0; i < raised_.size(); ++i) raised_[i] = ceilings.value_[i] + grain;
+  for (std::size_t i = 0; i < raised_.size(); ++i) raised_[i] = values[i] + grain;
   if (tree_) return tree_->assign(raised_);
   PARLEY_TRY(tree_, ExponentialTree::make(*selection, raised_));
   return {};
 }
 
 Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs,
-                                      const Sensitive<std::span<const double>, Linf>& ceilings) {
+                                      const Sensitive<ScoreList, Linf>& ceilings) {
   if (!tree_) return fail(failed("the ceilings were never set all at once; nothing was changed"));
-  const std::size_t count = ceilings.value_.size();
+  const std::span<const double> values = ceilings.value_.values();
+  const std::size_t count = values.size();
   if (pairs.size() != count)
     return fail(
         bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", count)));
   if (count > raised_.size()) raised_.resize(count);  // a pair may be listed twice
   const double grain = tree_->grain();
-  for (std::size_t i = 0; i < count; ++i) raised_[i] = ceilings.value_[i] + grain;
+  for (std::size_t i = 0; i < count; ++i) raised_[i] = values[i] + grain;
   return tree_->update(pairs, std::span(raised_).first(count));
 }
 

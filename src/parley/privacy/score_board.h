@@ -30,8 +30,8 @@ class ScoreBoard {
   static Result<ScoreBoard> open(Gate& gate, const Settings& settings, std::size_t candidates);
 
   Result<void> set(std::size_t candidate, const Sensitive<double, Linf>& score);
-  Result<void> set_all(const Sensitive<std::span<const double>, Linf>& scores);
-  Result<void> set_some(std::span<const std::uint32_t> candidates, const Sensitive<std::span<const double>, Linf>& scores);
+  Result<void> set_all(const Sensitive<ScoreList, Linf>& scores);
+  Result<void> set_some(std::span<const std::uint32_t> candidates, const Sensitive<ScoreList, Linf>& scores);
 
   // An index by the exponential mechanism over the current scores. Every score must have been set.
   Result<Released<std::size_t>> select();
@@ -55,9 +55,9 @@ class SignedBoard {
  public:
   static Result<SignedBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
 
-  Result<void> set_all(const Sensitive<std::span<const double>, Linf>& scores);  // first, before any other
+  Result<void> set_all(const Sensitive<ScoreList, Linf>& scores);  // first, before any other
   Result<void> set(std::size_t pair, const Sensitive<double, Linf>& score);
-  Result<void> set_some(std::span<const std::uint32_t> pairs, const Sensitive<std::span<const double>, Linf>& scores);
+  Result<void> set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& scores);
   Result<Released<std::size_t>> select();
 
  private:
@@ -77,9 +77,9 @@ class ShrinkingBoard {
  public:
   static Result<ShrinkingBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
 
-  Result<void> set_ceilings(const Sensitive<std::span<const double>, Linf>& ceilings);
+  Result<void> set_ceilings(const Sensitive<ScoreList, Linf>& ceilings);
   Result<void> set_some(std::span<const std::uint32_t> pairs,
-                        const Sensitive<std::span<const double>, Linf>& ceilings);
+                        const Sensitive<ScoreList, Linf>& ceilings);
 
   // One draw counts against the plan at its first attempts. Empty: the ceilings are too high to draw by them; set lower
   // ones and ask again, for the same draw.

@@ -8,8 +8,11 @@
 // party-side function that copies its argument out through a captured reference; such functions are a site's
 // own code, read in review.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -69,6 +72,35 @@ struct GridVector {
 struct GridValue {
   std::int64_t count = 0;
   Grain grain;
+};
+
+// Scores as they were when their bound was stated: whoever holds a list keeps it alive and as it is.
+class ScoreList {
+ public:
+  [[nodiscard]] std::span<const double> values() const {
+    return held_ ? std::span<const double>(*held_) : std::span<const double>();
+  }
+
+ private:
+  friend class ScoreRoom;
+  explicit ScoreList(std::shared_ptr<const std::vector<double>> held) : held_(std::move(held)) {}
+  std::shared_ptr<const std::vector<double>> held_;
+};
+
+// Where lists are made, one after another, without asking for memory each time: a list that somebody still holds is left
+// to them, and the next is made elsewhere. For one thread.
+class ScoreRoom {
+ public:
+  // To be written; nobody else sees it before list().
+  std::span<double> write(std::size_t count) {
+    if (!room_ || room_.use_count() > 1) room_ = std::make_shared<std::vector<double>>();
+    room_->resize(count);
+    return *room_;
+  }
+  [[nodiscard]] ScoreList list() const { return ScoreList(room_); }
+
+ private:
+  std::shared_ptr<std::vector<double>> room_;
 };
 
 template <class T, class Norm>

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "parley/core/threads.h"
@@ -227,4 +228,22 @@ TEST_F(ExactSumsTest, RefusesABoundThatIsNone) {
   EXPECT_FALSE(ExactSums::make(features, {.derivative_bound = std::nan("")}));
   EXPECT_FALSE(ExactSums::make(features, {.derivative_bound = INFINITY}));
   EXPECT_FALSE(ExactSums::make(features, {.classes = 0}));
+}
+
+// A list of scores is what it was when its bound was stated, whatever its sums are asked next, and without them.
+TEST_F(ExactSumsTest, ScoresStayAsTheyAreWhileSomebodyHoldsThem) {
+  const GridFeatures features = grid(random_table(kRows, kCols, 8), kRows, kCols);
+  std::optional<ExactSums> sums = *ExactSums::make(features, {});
+  sums->assign(random_derivatives(kRows, 9));
+  const auto held = sums->scores(VertexRule{});
+  const std::vector<double> before = Gate::in_the_clear(held, Unprotected{}).value();
+  const std::vector<double> large(kCols, 500.0);
+  const auto next = sums->scores(VertexRule{large});
+  EXPECT_EQ(Gate::in_the_clear(held, Unprotected{}).value(), before);
+  EXPECT_NE(Gate::in_the_clear(next, Unprotected{}).value(), before);
+  ExactSums copy = *sums;
+  const auto of_copy = copy.scores(VertexRule{});
+  EXPECT_NE(Gate::in_the_clear(next, Unprotected{}).value(), before) << "a copy of the sums makes lists of its own";
+  sums.reset();
+  EXPECT_EQ(Gate::in_the_clear(held, Unprotected{}).value(), before);
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "parley/privacy/gate.h"
+
 using namespace parley;
 using namespace parley::privacy;
 using linalg::Index;
@@ -95,4 +97,18 @@ TEST(ResidualSums, RefusesWhatLeavesNoRoomAndWhatIsNoBound) {
   EXPECT_FALSE(ResidualSums::make(features, labels(7), {.radius = 1, .label_bound = std::nan("")}));
   EXPECT_FALSE(ResidualSums::make(features, std::vector<double>(3), {.radius = 1, .label_bound = 1}));
   EXPECT_FALSE(ResidualSums::make(features, labels(7), {.radius = 1, .label_bound = 1, .steps = 1'000'000'000'000}));
+}
+
+TEST(ResidualSums, CeilingsStayAsTheyAreWhileSomebodyHoldsThem) {
+  const GridFeatures features = grid(table(0.5, 1));
+  ResidualSums sums = *ResidualSums::make(features, labels(2), {.radius = 3, .label_bound = 2, .steps = 10});
+  sums.add(0, 1.0);
+  const auto held = sums.ceilings(0, 1);
+  const std::vector<double> before = Gate::in_the_clear(held, Unprotected{}).value();
+  sums.add(0, 1.0);
+  const std::vector<std::uint32_t> some = {1, 0};
+  const auto next = sums.ceilings_of(some, 0, 1), all = sums.ceilings(0, 1);
+  EXPECT_EQ(Gate::in_the_clear(held, Unprotected{}).value(), before);
+  EXPECT_EQ(Gate::in_the_clear(next, Unprotected{}).value().size(), 2U);
+  EXPECT_NE(Gate::in_the_clear(all, Unprotected{}).value(), before);
 }

@@ -94,12 +94,12 @@ class ExactSums {
   // The score of one candidate for a ScoreBoard.
   template <class Rule>
   [[nodiscard]] Sensitive<double, Linf> score(const Rule& rule, std::size_t candidate) const;
-  // All scores at once, for Gate::select; kept here until the next call.
+  // All scores at once, for Gate::select.
   template <class Rule>
-  [[nodiscard]] Sensitive<std::span<const double>, Linf> scores(const Rule& rule);
-  // The scores of some coordinates' candidates, for a rule with one side; kept here until the next call.
+  [[nodiscard]] Sensitive<ScoreList, Linf> scores(const Rule& rule);
+  // The scores of some coordinates' candidates, for a rule with one side.
   template <class Rule>
-  [[nodiscard]] Sensitive<std::span<const double>, Linf> scores_of(const Rule& rule, std::span<const std::uint32_t> coordinates);
+  [[nodiscard]] Sensitive<ScoreList, Linf> scores_of(const Rule& rule, std::span<const std::uint32_t> coordinates);
   // What one record can move a score of this rule by, over all candidates.
   template <class Rule>
   [[nodiscard]] double score_sensitivity(const Rule& rule) const;
@@ -153,7 +153,7 @@ class ExactSums {
   std::vector<std::uint32_t> touched_;  // the first touched_count_ of them
   std::size_t touched_count_ = 0;
   std::vector<char> is_touched_;
-  std::vector<double> scores_;
+  ScoreRoom scores_;
 };
 
 // Sums of single coordinates lie anywhere: memory is asked for this many of them ahead of use.
@@ -191,29 +191,29 @@ Sensitive<double, Linf> ExactSums::score(const Rule& rule, std::size_t candidate
 }
 
 template <class Rule>
-Sensitive<std::span<const double>, Linf> ExactSums::scores(const Rule& rule) {
-  scores_.resize(coordinates() * Rule::kSides);
+Sensitive<ScoreList, Linf> ExactSums::scores(const Rule& rule) {
+  const std::span<double> scores = scores_.write(coordinates() * Rule::kSides);
   double largest = 0;
   for (std::size_t c = 0; c < coordinates(); ++c) {
     const double g = gradient(c);
-    for (std::size_t v = c * Rule::kSides; v < (c + 1) * Rule::kSides; ++v) scores_[v] = rule.score(v, g);
+    for (std::size_t v = c * Rule::kSides; v < (c + 1) * Rule::kSides; ++v) scores[v] = rule.score(v, g);
     largest = larger(largest, sensitivity_of(rule, c));
   }
-  return {std::span<const double>(scores_), largest, neighbours_, unit_};
+  return {scores_.list(), largest, neighbours_, unit_};
 }
 
 template <class Rule>
-Sensitive<std::span<const double>, Linf> ExactSums::scores_of(const Rule& rule, std::span<const std::uint32_t> coordinates) {
+Sensitive<ScoreList, Linf> ExactSums::scores_of(const Rule& rule, std::span<const std::uint32_t> coordinates) {
   static_assert(Rule::kSides == 1);
-  scores_.resize(coordinates.size());
+  const std::span<double> scores = scores_.write(coordinates.size());
   double largest = 0;
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const std::size_t c = coordinates[i];
     if (i + kSumsAhead < coordinates.size()) __builtin_prefetch(&sums_[coordinates[i + kSumsAhead]]);
-    scores_[i] = rule.score(c, gradient(c));
+    scores[i] = rule.score(c, gradient(c));
     largest = larger(largest, sensitivity_of(rule, c));
   }
-  return {std::span<const double>(scores_), largest, neighbours_, unit_};
+  return {scores_.list(), largest, neighbours_, unit_};
 }
 
 }  // namespace parley::privacy

@@ -126,20 +126,19 @@ double ResidualSums::ceiling_of(std::size_t c, double low, double high) const {
   return std::max(std::abs(descent(c, low)), std::abs(descent(c, high)));
 }
 
-Sensitive<std::span<const double>, Linf> ResidualSums::ceilings(double low, double high) {
-  ceilings_.resize(coordinates());
-  for (std::size_t c = 0; c < ceilings_.size(); ++c) ceilings_[c] = ceiling_of(c, low, high);
-  return {std::span<const double>(ceilings_), sensitivity_, neighbours_, unit_};
+Sensitive<ScoreList, Linf> ResidualSums::ceilings(double low, double high) {
+  const std::span<double> ceilings = ceilings_.write(coordinates());
+  for (std::size_t c = 0; c < ceilings.size(); ++c) ceilings[c] = ceiling_of(c, low, high);
+  return {ceilings_.list(), sensitivity_, neighbours_, unit_};
 }
 
-Sensitive<std::span<const double>, Linf> ResidualSums::ceilings_of(std::span<const std::uint32_t> coordinates,
-                                                                   double low, double high) {
-  ceilings_.resize(coordinates.size());
+Sensitive<ScoreList, Linf> ResidualSums::ceilings_of(std::span<const std::uint32_t> coordinates, double low, double high) {
+  const std::span<double> ceilings = ceilings_.write(coordinates.size());
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     if (i + kAhead < coordinates.size()) __builtin_prefetch(&lines_[coordinates[i + kAhead]]);
-    ceilings_[i] = ceiling_of(coordinates[i], low, high);
+    ceilings[i] = ceiling_of(coordinates[i], low, high);
   }
-  return {std::span<const double>(ceilings_), sensitivity_, neighbours_, unit_};
+  return {ceilings_.list(), sensitivity_, neighbours_, unit_};
 }
 
 }  // namespace parley::privacy

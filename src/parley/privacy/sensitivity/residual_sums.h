@@ -48,9 +48,9 @@ class ResidualSums {
   // The descent along +e_c at W = s V, -g_c(s).
   [[nodiscard]] Sensitive<double, Linf> score(std::size_t c, double s) const { return {descent(c, s), sensitivity_, neighbours_, unit_}; }
   // Not below |score(c, s)| for any s between the two: a line is largest in size at an end.
-  [[nodiscard]] Sensitive<std::span<const double>, Linf> ceilings(double low, double high);
-  // Of these coordinates; kept here until the next call, like all of them.
-  [[nodiscard]] Sensitive<std::span<const double>, Linf> ceilings_of(
+  [[nodiscard]] Sensitive<ScoreList, Linf> ceilings(double low, double high);
+  // Of these coordinates.
+  [[nodiscard]] Sensitive<ScoreList, Linf> ceilings_of(
       std::span<const std::uint32_t> coordinates, double low, double high);
 
  private:
@@ -78,7 +78,7 @@ class ResidualSums {
   std::vector<std::vector<double>> cached_;
   std::vector<std::uint32_t> touched_;
   bool all_touched_ = false;
-  std::vector<double> ceilings_;
+  ScoreRoom ceilings_;
 };
 
 }  // namespace parley::privacy
