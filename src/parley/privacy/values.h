@@ -17,10 +17,16 @@
 #include <utility>
 #include <vector>
 
+#include "parley/core/result.h"
 #include "parley/privacy/mechanisms/grain.h"
 #include "parley/privacy/units.h"
 
 namespace parley::privacy {
+
+class GridFeatures;
+class ProvedDistance;
+struct ClipRule;
+struct Contributions;
 
 template <class>
 inline constexpr bool kNever = false;  // makes a static_assert speak when a forbidden function is used
@@ -125,6 +131,28 @@ class Sensitive {
   double sensitivity_;
   Neighbours neighbours_;
   Unit unit_;
+};
+
+// What the functions of clipped_sum.h read and state bounds by. Complete here, so that whoever has these types cannot
+// define another one that everybody would take for it.
+struct SensitivityBound {
+ private:
+  using Numbers = std::vector<double>;
+  friend Result<Sensitive<GridVector, L1>> clipped_sum(const Private<Numbers>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<Numbers>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> clipped_values(const Private<Numbers>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<Numbers>&, const ClipRule&, ProvedDistance);
+  template <class T>
+  static const T& read(const Private<T>& value) {
+    return PrivateReader::read(value);
+  }
+  template <class Norm, class T, class Rule>
+  static Sensitive<T, Norm> state(T value, double sensitivity, const Rule& rule) {
+    return {std::move(value), sensitivity, rule.neighbours, rule.unit};
+  }
 };
 
 template <class T>

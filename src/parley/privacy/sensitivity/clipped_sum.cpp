@@ -9,18 +9,6 @@
 
 namespace parley::privacy {
 
-// The one maker of Sensitive values.
-struct SensitivityBound {
-  template <class T>
-  static const T& read(const Private<T>& value) {
-    return PrivateReader::read(value);
-  }
-  template <class Norm, class T>
-  static Sensitive<T, Norm> state(T value, double sensitivity, const ClipRule& rule) {
-    return {std::move(value), sensitivity, rule.neighbours, rule.unit};
-  }
-};
-
 namespace {
 
 // Sums stay below this, so that adding noise cannot overflow either.
@@ -57,23 +45,28 @@ double per_record(const ClipRule& rule, double counts) {
   return std::ldexp(rule.neighbours == Neighbours::kReplaceOne ? 2 * counts : counts, rule.grain.exponent);
 }
 
-template <class Norm>
-Result<Sensitive<GridVector, Norm>> scalar_sum(const Private<std::vector<double>>& terms, const ClipRule& rule) {
-  const std::vector<double>& values = SensitivityBound::read(terms);
+struct ScalarSum {
+  GridVector sum;
+  double sensitivity;
+};
+
+Result<ScalarSum> scalar_sum(const std::vector<double>& values, const ClipRule& rule) {
   PARLEY_TRY(const std::int64_t largest, largest_count(rule, values.size()));
   std::int64_t sum = 0;
   for (const double value : values) sum += clipped_count(value, largest, rule.grain);
-  return SensitivityBound::state<Norm>(GridVector{{sum}, rule.grain}, per_record(rule, static_cast<double>(largest)), rule);
+  return ScalarSum{{{sum}, rule.grain}, per_record(rule, static_cast<double>(largest))};
 }
 
 }  // namespace
 
 Result<Sensitive<GridVector, L1>> clipped_sum(const Private<std::vector<double>>& terms, const ClipRule& rule) {
-  return scalar_sum<L1>(terms, rule);
+  PARLEY_TRY(const ScalarSum made, scalar_sum(SensitivityBound::read(terms), rule));
+  return SensitivityBound::state<L1>(made.sum, made.sensitivity, rule);
 }
 
 Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<std::vector<double>>& terms, const ClipRule& rule) {
-  return scalar_sum<L2>(terms, rule);
+  PARLEY_TRY(const ScalarSum made, scalar_sum(SensitivityBound::read(terms), rule));
+  return SensitivityBound::state<L2>(made.sum, made.sensitivity, rule);
 }
 
 Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>& terms, const ClipRule& rule) {
