@@ -1,5 +1,6 @@
 #include "parley/privacy/sensitivity/clipped_sum.h"
 
+#include <gmpxx.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,6 +81,26 @@ TEST(ClippedVectorSum, NeverMovesByMoreThanItStates) {
     double squares = 0;
     for (std::size_t k = 0; k < m; ++k) squares += std::pow(seen(*one)[k] - seen(*two)[k], 2);
     EXPECT_LE(std::sqrt(squares), one->sensitivity());
+  }
+}
+
+// A vector whose norm in floating point is the bound, and whose true norm is 2e-12 of it longer.
+TEST(ClippedVectorSum, CountsWhatTheNormOfManyEntriesLoses) {
+  constexpr std::size_t kEntries = 200'000;
+  for (const double entry : {0.7984699606895447, 0.14737194776535034, 0.4931696057319641}) {
+    std::vector<double> record(kEntries, entry);
+    record[0] = 1;
+    double squares = 1;
+    for (std::size_t k = 1; k < kEntries; ++k) squares += entry * entry;
+    const ClipRule rule{.bound = std::sqrt(squares), .grain = {-52}, .neighbours = Neighbours::kAddRemove};
+    const auto sum = clipped_vector_sum(Private(Contributions{record, kEntries}), rule);
+    ASSERT_TRUE(sum) << sum.error().message;
+    const std::vector<double> told = seen(*sum);
+    EXPECT_EQ(told, record) << "not longer than the bound, as far as floating point can tell";
+    mpq_class exact = 0;
+    for (const double value : told) exact += mpq_class(value) * value;
+    EXPECT_GE(mpq_class(sum->sensitivity()) * sum->sensitivity(), exact) << entry;
+    EXPECT_LE(sum->sensitivity(), rule.bound * (1 + 1e-9));
   }
 }
 

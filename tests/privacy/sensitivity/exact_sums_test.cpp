@@ -1,5 +1,6 @@
 #include "parley/privacy/sensitivity/exact_sums.h"
 
+#include <gmpxx.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "parley/core/threads.h"
 #include "parley/privacy/gate.h"
+#include "parley/privacy/sensitivity/batch_sum.h"
 
 using namespace parley;
 using namespace parley::privacy;
@@ -246,4 +248,25 @@ TEST_F(ExactSumsTest, ScoresStayAsTheyAreWhileSomebodyHoldsThem) {
   EXPECT_NE(Gate::in_the_clear(next, Unprotected{}).value(), before) << "a copy of the sums makes lists of its own";
   sums.reset();
   EXPECT_EQ(Gate::in_the_clear(held, Unprotected{}).value(), before);
+}
+
+// 200,000 equal entries lose more in their norm than 1e-12 of it, which was the room once.
+TEST(BatchSum, NormsOfRowsAreNeverBelowTheTrueOnes) {
+  constexpr std::size_t kEntries = 200'000;
+  for (const double entry : {0.8247800469398499, 0.19686418771743774, 0.12560677528381348, 1e-160})
+    for (const bool constant : {false, true}) {
+      const GridFeatures features =
+          *GridFeatures::make(Matrix::from_dense(1, kEntries, std::vector<double>(kEntries, entry)),
+                              std::vector<double>(kEntries, entry < 1e-100 ? 2 * entry : 1.0));
+      const double stated = row_norms_upward(features, constant).front();
+      mpq_class squares = constant ? 1 : 0;
+      for (std::size_t j = 0; j < kEntries; ++j) {
+        const mpq_class here(features.matrix().at(0, static_cast<Index>(j)));
+        squares += here * here;
+      }
+      EXPECT_GE(mpq_class(stated) * stated, squares) << entry;
+      if (entry > 1e-100) {
+        EXPECT_LE(stated, std::sqrt(squares.get_d()) * (1 + 1e-10));
+      }
+    }
 }

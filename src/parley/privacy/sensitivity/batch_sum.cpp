@@ -16,7 +16,8 @@ using linalg::Index;
 namespace {
 
 constexpr std::size_t kRowsNear = 1000;
-constexpr double kRoundUp = 1 + 1e-12;  // more than the rounding of a norm of 2^31 squares
+constexpr double kRoundUp = 1 + 1e-12;    // more than a few hundred roundings
+constexpr double kLeastSquares = 0x1p-1000;  // below, squares may have vanished
 
 // Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a sum
 // of m contributions is within 1/4 grain of its value in the features' scale.
@@ -25,6 +26,16 @@ int grain_bits(double most_records) {
 }
 
 }  // namespace
+
+// Column by column: how other records made the matrix store its columns must not show in the order of a row's sum.
+std::vector<double> row_norms_upward(const GridFeatures& features, bool constant) {
+  std::vector<double> norms(features.rows(), constant ? 1.0 : 0.0);
+  for (std::size_t j = 0; j < features.columns(); ++j)
+    features.matrix().for_each_in_column(static_cast<Index>(j), [&](Index i, double x) { norms[static_cast<std::size_t>(i)] += x * x; });
+  const double room = norm_room(features.columns() + (constant ? 1 : 0));
+  for (double& norm : norms) norm = std::sqrt(std::max(norm, kLeastSquares)) * room;
+  return norms;
+}
 
 BatchSum::BatchSum(const GridFeatures& features, const BatchSettings& settings)
     : features_(&features),
@@ -40,11 +51,8 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
     if (!(value > 1e-200) || !(value < 1e200))
       return fail(bad_input({.field = field}, "must be a finite number above 0", fmt::format("{}", value)));
   BatchSum batch(features, settings);
-  // Column by column: how other records made the matrix store its columns must not show in the order of a row's sum.
-  batch.row_norms_.assign(features.rows(), settings.constant ? 1.0 : 0.0);
-  for (std::size_t j = 0; j < features.columns(); ++j)
-    features.matrix().for_each_in_column(static_cast<Index>(j), [&](Index i, double x) { batch.row_norms_[static_cast<std::size_t>(i)] += x * x; });
-  for (double& norm : batch.row_norms_) norm = std::sqrt(norm) * kRoundUp;
+  batch.row_norms_ = row_norms_upward(features, settings.constant);
+  batch.derivatives_room_ = norm_room(batch.classes_);
   for (std::size_t j = 0; j < batch.width_; ++j) batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
   // A column without entries has sums of 0 under every scale.
   std::optional<double> one;
@@ -70,9 +78,9 @@ BatchSum::Clip BatchSum::clip(std::size_t record, std::span<const double> deriva
   if (derivatives.size() > 1) {
     double squares = 0;
     for (const double each : derivatives) squares += each * each;
-    size = std::sqrt(squares);
+    size = std::sqrt(std::max(squares, kLeastSquares));
   }
-  const double norm = size * row_norms_[record] * kRoundUp;
+  const double norm = size * row_norms_[record] * derivatives_room_;
   if (!(norm <= std::numeric_limits<double>::max())) return {};  // fails closed: the record is left out
   if (norm > settings_.norm_bound) return {settings_.norm_bound / norm, false};
   // To the nearest moves each of K coefficients by at most half a step.

@@ -64,6 +64,9 @@ struct BatchSettings {
   Unit unit = Unit::kRecord;
 };
 
+// The norms of the rows, a column of ones included if there is one: never below the true ones.
+std::vector<double> row_norms_upward(const GridFeatures& features, bool constant);
+
 inline constexpr std::size_t kRowsAhead = 8;  // memory is asked for a row this many rows before it is read
 
 class BatchSum {
@@ -121,6 +124,7 @@ class BatchSum {
   Grain grain_;
   double per_grain_ = 1;  // 1 / grain, a power of two
   double contribution_ = 1;
+  double derivatives_room_ = 1;    // norm_room(classes)
   std::vector<double> row_norms_;  // of the features as they are, rounded up
   std::vector<double> scale_;      // of each coordinate of a class
   std::optional<double> one_scale_;  // that of all of them

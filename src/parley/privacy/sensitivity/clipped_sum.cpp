@@ -18,8 +18,9 @@ constexpr double kLargestCount = 4.0e18;
 // further apart than the sensitivity says.
 constexpr double kLargestScore = 0x1p53;
 
-// What the rounding of a norm and of the factor made from it is given.
+// What the rounding of a norm of so many squares at most, and of the factor made from it, is given.
 constexpr double kNormRoom = 1 + 1e-9;
+constexpr std::size_t kMostInANorm = std::size_t{1} << 22;
 
 // floor(B/g): division by a power of two is exact, so this is the true floor.
 Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms, double largest = kLargestCount) {
@@ -75,10 +76,10 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
   if (m == 0 || given.values.size() % m != 0)
     return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
   PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m));
-  // Rounding moves each coordinate by at most 1/2; the last factor covers the rounding of the norm and of the
-  // factor below, which the integer check then holds to.
-  const double bound_counts = (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * (1 + 1e-12);
-  const double limit = bound_counts * bound_counts;
+  // Rounding moves each coordinate by at most 1/2; the room covers the rounding of the norm and of the factor below, which
+  // the integer check then holds to, and once more the rounding of that check.
+  const double checked = (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * norm_room(m);
+  const double limit = checked * checked;
   std::vector<std::int64_t> sum(m, 0);
   std::vector<std::int64_t> counts(m);
   for (std::size_t i = 0; i < given.values.size(); i += m) {
@@ -107,7 +108,7 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
     if (!(integer_squares <= limit)) continue;  // cannot happen; a bound that did not hold must not pass
     for (std::size_t k = 0; k < m; ++k) sum[k] += counts[k];
   }
-  return SensitivityBound::state<L2>(GridVector{std::move(sum), rule.grain}, per_record(rule, bound_counts), rule);
+  return SensitivityBound::state<L2>(GridVector{std::move(sum), rule.grain}, per_record(rule, checked * norm_room(m)), rule);
 }
 
 Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule) {
@@ -157,6 +158,7 @@ Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& fea
       row.emplace_back(static_cast<std::size_t>(j), static_cast<std::int64_t>(counts));
       squares += counts * counts;
     });
+    if (row.size() > kMostInANorm) continue;    // fails closed: its norm may be off by more than the room
     if (!(squares <= limit * limit)) continue;  // cannot happen; a bound that did not hold must not pass
     for (const auto& [j, counts] : row) grid.counts[j] += counts;
   }
