@@ -130,11 +130,9 @@ Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives&
   PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, derivatives, plan));
   const privacy::Deviation noise{plan.noise * sum.contribution()};
   const double factor = -plan.step / (plan.rate * plan.records);
-  PARLEY_TRY(privacy::NoisyTotal total, privacy::NoisyTotal::make(gate, sum, noise, factor));
-  PARLEY_TRY(
-      const std::int64_t steps,
-      gate.reserve({.step = {{privacy::NoisyTotal::event(sum, noise, plan.rate), 1}}, .steps = plan.steps},
-                   problem.privacy->target.delta));
+  const privacy::SubsampledGaussian event = privacy::NoisyTotal::event(sum, noise, plan.rate);
+  PARLEY_TRY(privacy::NoisyTotal total, privacy::NoisyTotal::make(gate, std::move(sum), noise, factor));
+  PARLEY_TRY(const std::int64_t steps, gate.reserve({.step = {{event, 1}}, .steps = plan.steps}, problem.privacy->target.delta));
   LinearOutcome outcome{.allowed = static_cast<int>(steps)};
   for (bool wanted = true; wanted && outcome.steps < outcome.allowed;) {
     PARLEY_TRY(privacy::Batch batch, gate.sample(sampling, records));

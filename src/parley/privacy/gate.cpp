@@ -85,16 +85,13 @@ Gate Gate::rehearsal(Purse purse) {
   return gate;
 }
 
-template <class T, class Norm>
-Result<void> Gate::check(const Sensitive<T, Norm>& value) const {
+Result<void> Gate::check(Neighbours neighbours, Unit unit) const {
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
-  if (value.neighbours() != purse_.neighbours || value.unit() != purse_.unit)
-    return fail(failed(fmt::format("a {} bound under {} cannot be paid from a {} budget under {}", name(value.unit()), name(value.neighbours()),
+  if (neighbours != purse_.neighbours || unit != purse_.unit)
+    return fail(failed(fmt::format("a {} bound under {} cannot be paid from a {} budget under {}", name(unit), name(neighbours),
                                    name(purse_.unit), name(purse_.neighbours))));
   return {};
 }
-template Result<void> Gate::check(const Sensitive<double, Linf>&) const;
-template Result<void> Gate::check(const Sensitive<ScoreList, Linf>&) const;
 
 Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
   PlanRequest request{.run = run_, .key = fmt::format("plan {}", receipts_.size() + 1), .once = reservation.once,

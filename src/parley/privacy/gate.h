@@ -200,7 +200,10 @@ class Gate {
   Gate(Ledger* ledger, Purse purse, std::string run, Bits* bits)
       : ledger_(ledger), purse_(std::move(purse)), run_(std::move(run)), bits_(bits) {}
   template <class T, class Norm>
-  [[nodiscard]] Result<void> check(const Sensitive<T, Norm>& value) const;
+  [[nodiscard]] Result<void> check(const Sensitive<T, Norm>& value) const {
+    return check(value.neighbours(), value.unit());
+  }
+  [[nodiscard]] Result<void> check(Neighbours neighbours, Unit unit) const;
   Result<void> cover(const PlanRequest& request);
   Result<std::optional<PaidPlan>> paid_before(const PlanRequest& request);
   Result<void> charge(const Mechanism& mechanism, std::string_view key);

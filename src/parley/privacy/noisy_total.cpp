@@ -36,24 +36,25 @@ SubsampledGaussian NoisyTotal::event(const BatchSum& sum, Deviation noise, doubl
   return {noise.sigma * (1 - 0x1p-40) / sum.contribution(), rate};
 }
 
-NoisyTotal::NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale)
+NoisyTotal::NoisyTotal(Gate& gate, BatchSum sum, Deviation noise, double scale)
     : gate_(&gate),
-      sum_(&sum),
+      sum_(std::move(sum)),
       noise_(noise),
-      scale_(scale * sum.grain().value()),
-      counts_(sum.coordinates()),
-      weights_(sum.coordinates()),
-      settled_(sum.width()),
+      scale_(scale * sum_.grain().value()),
+      counts_(sum_.coordinates()),
+      weights_(sum_.coordinates()),
+      settled_(sum_.width()),
       ones_(kTables + 1),
       many_(kTables + 1),
-      columns_(sum.width() + 1),
-      owed_(sum.width() + 1),
-      ordered_(sum.width()) {}
+      columns_(sum_.width() + 1),
+      owed_(sum_.width() + 1),
+      ordered_(sum_.width()) {}
 
-Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum& sum, Deviation noise, double scale) {
+Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum sum, Deviation noise, double scale) {
+  PARLEY_CHECK(gate.check(sum.neighbours(), sum.unit()));
   if (!covers(sum, noise))
     return fail(failed("noise drawn when it is read needs at least 2^22 grains of it"));
-  return NoisyTotal(gate, sum, noise, scale);
+  return NoisyTotal(gate, std::move(sum), noise, scale);
 }
 
 std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
@@ -61,19 +62,19 @@ std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
   std::int64_t total = 0;
   for (; steps > kTables;) {
     const std::int64_t many = std::min(steps / kTables, kTables);
-    total += made(many_[static_cast<std::size_t>(many)], noise_, sum_->grain(), many * kTables)
+    total += made(many_[static_cast<std::size_t>(many)], noise_, sum_.grain(), many * kTables)
                  .draw(*gate_->bits_);
     steps -= many * kTables;
   }
   if (steps > 0)
-    total += made(ones_[static_cast<std::size_t>(steps)], noise_, sum_->grain(), steps).draw(*gate_->bits_);
+    total += made(ones_[static_cast<std::size_t>(steps)], noise_, sum_.grain(), steps).draw(*gate_->bits_);
   return total;
 }
 
 void NoisyTotal::draw(std::span<const std::uint32_t> first_of, std::span<const std::uint32_t> long_owed) {
   for (std::uint32_t owed = 1; owed <= kTables; ++owed) {
     const auto alike = std::span(noise_drawn_).subspan(first_of[owed], first_of[owed + 1] - first_of[owed]);
-    if (!alike.empty()) made(ones_[owed], noise_, sum_->grain(), owed).draw(*gate_->bits_, alike);
+    if (!alike.empty()) made(ones_[owed], noise_, sum_.grain(), owed).draw(*gate_->bits_, alike);
   }
   for (std::size_t i = 0; i < long_owed.size(); ++i)
     noise_drawn_[first_of[kTables + 1] + i] = noise_of(long_owed[i]);
@@ -108,10 +109,10 @@ Result<void> NoisyTotal::settle(std::size_t count) {
           const std::size_t soon = plane + ordered_[i + kAhead];
           __builtin_prefetch(&counts_[soon], 1);
           __builtin_prefetch(&weights_[soon], 1);
-          __builtin_prefetch(&sum_->sums_[soon], 1);
+          __builtin_prefetch(&sum_.sums_[soon], 1);
         }
         const std::size_t at = plane + ordered_[i];
-        counts_[at] += sum_->take_count(at) + noise_drawn_[i];
+        counts_[at] += sum_.take_count(at) + noise_drawn_[i];
         weights_[at] = scale_ * static_cast<double>(counts_[at]);
       }
     }
@@ -136,12 +137,15 @@ Result<void> NoisyTotal::settle_all() {
 // Which columns are new in a batch cannot be foreseen: a column is written down in any case and counted if
 // noise is owed to it.
 Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
+  expected_ = 0;
+  if (!batch.records().empty() && batch.records().back() >= sum_.records())
+    return fail(failed("a batch of another table; nothing was read"));
   std::uint32_t* const columns = columns_.data();
   std::uint32_t* const owed = owed_.data();
   std::uint32_t* const settled = settled_.data();
   const std::uint32_t now = steps_;
   std::size_t count = 0;
-  sum_->for_each_column(batch, [&](std::uint32_t column) {
+  sum_.for_each_column(batch, [&](std::uint32_t column) {
     const std::uint32_t steps = now - settled[column];
     settled[column] = now;
     columns[count] = column;
@@ -149,7 +153,7 @@ Result<std::span<const double>> NoisyTotal::weights_at(const Batch& batch) {
     count += steps != 0 ? 1 : 0;
   });
   PARLEY_CHECK(settle(count));
-  read_ = true;
+  expected_ = batch.serial();
   return std::span<const double>(weights_);
 }
 
@@ -162,16 +166,21 @@ Result<std::span<const double>> NoisyTotal::weights() {
 // has taken what was there.
 Result<void> NoisyTotal::add(Batch&& given, std::span<const double> derivatives) {
   const Batch batch = std::move(given);
-  if (!std::exchange(read_, false)) return fail(failed("a batch is added after its weights were read, once"));
-  PARLEY_CHECK(gate_->draw_from_plan(event(*sum_, noise_, batch.rate())));
-  sum_->add_rows(batch, derivatives);
+  // The columns that are settled are those of that batch: what another one brings to others would come on top
+  // of what waits there, and one rounding and one noise would stand for two steps.
+  if (std::exchange(expected_, 0) != batch.serial())
+    return fail(failed("a batch is added after its weights were read, once; nothing was added"));
+  if (derivatives.size() != batch.records().size() * sum_.classes())
+    return fail(failed("a step needs the derivatives of its batch's records; nothing was added"));
+  PARLEY_CHECK(gate_->draw_from_plan(event(sum_, noise_, batch.rate())));
+  sum_.add_rows(batch, derivatives);
   ++steps_;
   return {};
 }
 
 Result<Released<std::vector<double>>> NoisyTotal::release() {
   PARLEY_CHECK(settle_all());
-  return gate_->released_vector(counts_.size(), [&]() -> GridVector { return {counts_, sum_->grain()}; });
+  return gate_->released_vector(counts_.size(), [&]() -> GridVector { return {counts_, sum_.grain()}; });
 }
 
 }  // namespace parley::privacy

@@ -31,21 +31,23 @@ class NoisyTotal {
   // What one step costs, for a reservation.
   [[nodiscard]] static SubsampledGaussian event(const BatchSum& sum, Deviation noise, double rate);
 
-  // Gate and sum must outlive it. Weights are entries of the total times `scale`.
-  static Result<NoisyTotal> make(Gate& gate, BatchSum& sum, Deviation noise, double scale);
+  // The gate must outlive it; the sum is its own, because what a batch brought waits there. Weights are
+  // entries of the total times `scale`.
+  static Result<NoisyTotal> make(Gate& gate, BatchSum sum, Deviation noise, double scale);
 
   // Weights, up to date in the columns of the batch's rows; others may be behind.
   Result<std::span<const double>> weights_at(const Batch& batch);
   // The same, up to date everywhere.
   Result<std::span<const double>> weights();
   // One step, counted against the reservation: the sum of the batch given to weights_at() last, and its
-  // noise. The batch is empty afterwards.
+  // noise; another batch is refused, and so is a number of derivatives that is not K for each of its
+  // records. The batch is empty afterwards.
   Result<void> add(Batch&& batch, std::span<const double> derivatives);
   // Every entry, up to date, in the unit of the sum.
   Result<Released<std::vector<double>>> release();
 
  private:
-  NoisyTotal(Gate& gate, BatchSum& sum, Deviation noise, double scale);
+  NoisyTotal(Gate& gate, BatchSum sum, Deviation noise, double scale);
   // Draws what the first `count` of columns_ are owed (owed_), for every class, and adds what their last
   // batch brought.
   Result<void> settle(std::size_t count);
@@ -56,11 +58,11 @@ class NoisyTotal {
   static constexpr std::int64_t kTables = 64;  // sums of 1, ..., 64 noises, and of 64, 128, ..., 64^2
 
   Gate* gate_;
-  BatchSum* sum_;
+  BatchSum sum_;
   Deviation noise_;
   double scale_;
   std::uint32_t steps_ = 0;
-  bool read_ = false;                 // the weights of the next batch
+  std::uint64_t expected_ = 0;        // the serial number of the batch whose weights were read; 0: none
   bool broken_ = false;               // the generator failed in between: nothing leaves any more
   std::vector<std::int64_t> counts_;  // in grains, without the sum of the last batch that has the column
   std::vector<double> weights_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -35,6 +36,11 @@ std::vector<double> row_norms_upward(const GridFeatures& features, bool constant
   const double room = norm_room(features.columns() + (constant ? 1 : 0));
   for (double& norm : norms) norm = std::sqrt(std::max(norm, kLeastSquares)) * room;
   return norms;
+}
+
+Batch::Batch(std::vector<std::size_t> records, double rate) : records_(std::move(records)), rate_(rate) {
+  static std::atomic<std::uint64_t> made{0};
+  serial_ = ++made;
 }
 
 BatchSum::BatchSum(const GridFeatures& features, const BatchSettings& settings)

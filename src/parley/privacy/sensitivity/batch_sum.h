@@ -36,12 +36,14 @@ class Batch {
   Batch& operator=(Batch&&) noexcept = default;
   [[nodiscard]] std::span<const std::size_t> records() const { return records_; }
   [[nodiscard]] double rate() const { return rate_; }
+  [[nodiscard]] std::uint64_t serial() const { return serial_; }  // from 1; no two samples of a process have the same
 
  private:
   friend class Gate;
-  Batch(std::vector<std::size_t> records, double rate) : records_(std::move(records)), rate_(rate) {}
+  Batch(std::vector<std::size_t> records, double rate);
   std::vector<std::size_t> records_;
   double rate_;
+  std::uint64_t serial_;
 };
 
 // Likewise released once: the gate uses it up.
@@ -79,7 +81,11 @@ class BatchSum {
 
   [[nodiscard]] std::size_t coordinates() const { return width_ * classes_; }
   [[nodiscard]] std::size_t width() const { return width_; }  // coordinates per class
+  [[nodiscard]] std::size_t classes() const { return classes_; }
+  [[nodiscard]] std::size_t records() const { return row_norms_.size(); }
   [[nodiscard]] Grain grain() const { return grain_; }
+  [[nodiscard]] Neighbours neighbours() const { return settings_.neighbours; }
+  [[nodiscard]] Unit unit() const { return settings_.unit; }
   // Rows of the features' matrix that someone else made already; else they are copied when first needed.
   void read_rows_from(std::shared_ptr<const linalg::RowRuns> rows) { rows_ = std::move(rows); }
   // The norm one record may contribute, rounding included, in the unit of the sum: sigma over this is the multiplier.
