@@ -1,0 +1,206 @@
+// Every door through which an index is released follows the closed form at the sensitivity that its scores
+// state: what is charged does not know the sensitivity, so nothing but the law of the draws shows that a door
+// uses it. The same procedure must reject each door with a sensitivity of 0.8 of that, which is the law at
+// epsilon / 0.8. One call raises a false alarm with probability at most 1e-9 (statistics.h), all of this file
+// together below 1e-8.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "parley/privacy/gate.h"
+#include "parley/privacy/score_board.h"
+#include "parley/privacy/sensitivity/clipped_sum.h"
+#include "parley/privacy/sensitivity/exact_sums.h"
+#include "parley/privacy/sensitivity/residual_sums.h"
+#include "tests/privacy/mechanisms/reference.h"
+#include "tests/privacy/mechanisms/statistics.h"
+
+using namespace parley;
+using namespace parley::privacy;
+using linalg::Index;
+using linalg::Matrix;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
+constexpr double kEpsilon = 1, kTooSmall = 0.8;
+constexpr int kDraws = 6000;  // a sensitivity of 0.8 is nine deviations away
+constexpr std::size_t kRows = 40, kCols = 4;
+
+using Draw = std::function<Result<Released<std::size_t>>()>;
+
+class Doors : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "parley-doors-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    ledger_.emplace(std::move(*Ledger::open(folder_)));
+    // With a derivative of 1/4 for everybody a column of m ones has a score of m / 8 sensitivities.
+    std::vector<double> table(kRows * kCols, 0.0);
+    for (std::size_t j = 0; j < kCols; ++j)
+      for (std::size_t i = 0; i < 8 * j; ++i) table[j * kRows + i] = 1;
+    features_.emplace(
+        *GridFeatures::make(Matrix::from_dense(kRows, kCols, table), std::vector<double>(kCols, 1.0)));
+    sums_.emplace(*ExactSums::make(*features_, {}));
+    sums_->assign(std::vector<double>(kRows, 0.25));
+    scores_ = Gate::in_the_clear(sums_->scores(VertexRule{}), Unprotected{}).value();
+    sensitivity_ = sums_->score_sensitivity(VertexRule{});
+  }
+  void TearDown() override {
+    ledger_.reset();
+    fs::remove_all(folder_);
+  }
+  Gate gate(const Mechanism& mechanism, Bits& bits, std::int64_t steps = kDraws,
+            const Purse& purse = kPatients) {
+    Gate gate = std::move(*Gate::open(*ledger_, purse, "run " + std::to_string(++runs_), bits));
+    EXPECT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(1e9), *Delta::make(0.5), Composition::kPlans}));
+    const auto reserved = gate.reserve({.step = {{mechanism, 1}}, .steps = steps}, *Delta::make(1e-6));
+    EXPECT_TRUE(reserved) << reserved.error().message;
+    return gate;
+  }
+  static bool follows(const std::vector<double>& law, int draws, const Draw& draw) {
+    std::vector<double> counts(law.size(), 0.0);
+    for (int i = 0; i < draws; ++i) {
+      const auto released = draw();
+      if (!released) {
+        ADD_FAILURE() << released.error().message;
+        return false;
+      }
+      counts.at(released->value()) += 1;
+    }
+    return statistics::p_value(counts, law, draws) > statistics::kAlarm;
+  }
+  [[nodiscard]] std::vector<double> exponential_law() const {
+    return reference::exponential_mechanism(scores_, kEpsilon / (2 * sensitivity_));
+  }
+
+  fs::path folder_;
+  std::optional<Ledger> ledger_;
+  std::optional<GridFeatures> features_;
+  std::optional<ExactSums> sums_;
+  std::vector<double> scores_;
+  double sensitivity_ = 0;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+TEST_F(Doors, SelectFollowsTheExponentialMechanismAtTheStatedSensitivity) {
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(1);
+    Gate gate = this->gate(Exponential{epsilon}, bits);
+    return follows(exponential_law(), kDraws,
+                   [&] { return gate.select(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, NoisyMaxFollowsItsLawAtTheStatedSensitivity) {
+  const auto law = reference::noisy_max_laplace(scores_, 2 * sensitivity_ / kEpsilon);
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(2);
+    Gate gate = this->gate(Pure{epsilon}, bits);
+    return follows(law, kDraws / 2,
+                   [&] { return gate.noisy_max(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, AScoreBoardFollowsTheExponentialMechanismAtItsSensitivity) {
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(3);
+    Gate gate = this->gate(Exponential{epsilon}, bits);
+    ScoreBoard board = *ScoreBoard::open(gate, {*Epsilon::make(epsilon), sensitivity_}, scores_.size());
+    for (std::size_t v = 0; v < scores_.size(); ++v) EXPECT_TRUE(board.set(v, sums_->score(VertexRule{}, v)));
+    return follows(exponential_law(), kDraws, [&] { return board.select(); });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+// The board has the pairs +-s; VertexRule lists them as -g, +g with s = -g, in the same order.
+namespace {
+struct FirstOfPair {
+  static constexpr std::size_t kSides = 1;
+  [[nodiscard]] static double score(std::size_t, double gradient) { return -gradient; }
+  [[nodiscard]] static double slope(std::size_t) { return 1; }
+  [[nodiscard]] static double offset(std::size_t) { return 0; }
+};
+}  // namespace
+template <>
+inline constexpr bool parley::privacy::kProvedSlope<FirstOfPair> = true;  // linear
+
+TEST_F(Doors, ASignedBoardFollowsTheExponentialMechanismAtItsSensitivity) {
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(4);
+    Gate gate = this->gate(Exponential{epsilon}, bits);
+    SignedBoard board = *SignedBoard::open(gate, {*Epsilon::make(epsilon), sensitivity_}, kCols);
+    EXPECT_TRUE(board.set_all(sums_->scores(FirstOfPair{})));
+    return follows(exponential_law(), kDraws, [&] { return board.select(); });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, AShrinkingBoardFollowsTheExponentialMechanismAtItsSensitivity) {
+  ResidualSums sums = *ResidualSums::make(*features_, std::vector<double>(kRows, -0.25),
+                                          {.radius = 0.01, .label_bound = 1, .steps = 1});
+  sums.add(1, 0.01);
+  constexpr double kShrunk = 0.75;
+  // The scores as a board of both signs has them, from the ceilings of a point: a ceiling there is the
+  // score's size.
+  const std::vector<double> sizes =
+      Gate::in_the_clear(sums.ceilings(kShrunk, kShrunk), Unprotected{}).value();
+  std::vector<double> scores;  // descents along +e_c are all negative or 0 here: labels are
+  for (const double size : sizes) scores.insert(scores.end(), {-size, size});
+  const auto law = reference::exponential_mechanism(scores, kEpsilon / (2 * sums.score_sensitivity()));
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(5);
+    Gate gate = this->gate(Exponential{epsilon}, bits);
+    ShrinkingBoard board =
+        *ShrinkingBoard::open(gate, {*Epsilon::make(epsilon), sums.score_sensitivity()}, kCols);
+    EXPECT_TRUE(board.set_ceilings(sums.ceilings(0.5, 1)));
+    return follows(law, kDraws, [&]() -> Result<Released<std::size_t>> {
+      for (;;) {
+        PARLEY_TRY(const auto chosen, board.select([&](std::size_t c) { return sums.score(c, kShrunk); }));
+        if (chosen) return *chosen;
+      }
+    });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+// Each of these draws is a durable charge, so they are few; the scores are those that tell the two laws apart
+// best.
+TEST_F(Doors, SelectByKeyFollowsTheExponentialMechanismAtTheStatedSensitivity) {
+  constexpr int kFew = 800;
+  const ClipRule rule{.bound = 1.0, .grain = {-10}};
+  std::vector<double> records;  // 12 of them: the first score is 12, six sensitivities above all others
+  for (int i = 0; i < 12; ++i) {
+    records.push_back(1);
+    records.insert(records.end(), 20, i < 6 ? -0.5 : 0.5);
+  }
+  const auto scores = *clipped_scores(Private(Contributions{records, 21}), rule);
+  const auto law = reference::exponential_mechanism(Gate::in_the_clear(scores, Unprotected{}).value(),
+                                                    kEpsilon / (2 * scores.sensitivity()));
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(6);
+    EXPECT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(1e9), *Delta::make(0.5)}));
+    Gate gate = std::move(*Gate::open(*ledger_, kPatients, "by key " + std::to_string(epsilon), bits));
+    int drawn = 0;
+    return follows(law, kFew,
+                   [&] { return gate.select(scores, *Epsilon::make(epsilon), std::to_string(++drawn)); });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
