@@ -10,10 +10,12 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "parley/privacy/gate.h"
 #include "parley/privacy/score_board.h"
+#include "parley/privacy/sensitivity/class_labels.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
 #include "parley/privacy/sensitivity/exact_sums.h"
 #include "parley/privacy/sensitivity/residual_sums.h"
@@ -29,8 +31,10 @@ namespace fs = std::filesystem;
 namespace {
 
 const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
+const Purse kDiagnoses{"patients", Unit::kLabel, Neighbours::kReplaceOne};
 constexpr double kEpsilon = 1, kTooSmall = 0.8;
 constexpr int kDraws = 6000;  // a sensitivity of 0.8 is nine deviations away
+constexpr std::size_t kLabels = 30'000;
 constexpr std::size_t kRows = 40, kCols = 4;
 
 using Draw = std::function<Result<Released<std::size_t>>()>;
@@ -203,4 +207,158 @@ TEST_F(Doors, SelectByKeyFollowsTheExponentialMechanismAtTheStatedSensitivity) {
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, PermuteAndFlipFollowsItsLawAtTheStatedSensitivity) {
+  const auto law = reference::permute_and_flip(scores_, kEpsilon / (2 * sensitivity_));
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(7);
+    Gate gate = this->gate(Pure{epsilon}, bits);
+    return follows(law, kDraws, [&] {
+      return gate.permute_and_flip(sums_->scores(VertexRule{}), *Epsilon::make(epsilon));
+    });
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, TheBestTwoFollowTwoExponentialMechanismsBothWays) {
+  const std::size_t all = scores_.size();
+  const std::vector<double> one = exponential_law();
+  std::vector<double> law(all * all, 0.0);  // by first and second pick
+  for (std::size_t i = 0; i < all; ++i)
+    for (std::size_t j = 0; j < all; ++j)
+      if (i != j) law[i * all + j] = one[i] * one[j] / (1 - one[i]);
+  for (const Picking picking : {Picking::kOneShot, Picking::kPeeling}) {
+    const auto door = [&](double epsilon) {
+      SeededGenerator bits(8);
+      Gate gate = this->gate(Exponential{epsilon}, bits, 2 * kDraws);
+      std::vector<double> counts(law.size(), 0.0);
+      for (int i = 0; i < kDraws; ++i) {
+        const auto best = gate.top_k(sums_->scores(VertexRule{}), {2, picking}, *Epsilon::make(epsilon));
+        if (!best) {
+          ADD_FAILURE() << best.error().message;
+          return false;
+        }
+        counts[best->value()[0] * all + best->value()[1]] += 1;
+      }
+      EXPECT_FALSE(gate.top_k(sums_->scores(VertexRule{}), {1, picking}, *Epsilon::make(epsilon)))
+          << "both picks are paid for";
+      return statistics::p_value(counts, law, kDraws) > statistics::kAlarm;
+    };
+    EXPECT_TRUE(door(kEpsilon));
+    EXPECT_FALSE(door(kEpsilon / kTooSmall));
+  }
+}
+
+TEST_F(Doors, RandomisedResponseFollowsItsLawForTheUnitLabel) {
+  const auto labels = *class_labels(Private(std::vector<std::size_t>(kLabels, 1)), {.classes = 3});
+  const double other = 1 / (std::exp(kEpsilon) + 2);
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(9);
+    Gate gate = this->gate(Pure{epsilon}, bits, 1, kDiagnoses);
+    const auto told = gate.randomised_response(labels, *Epsilon::make(epsilon));
+    EXPECT_TRUE(told) << told.error().message;
+    std::vector<double> counts(3, 0.0);
+    for (const std::size_t label : told->value()) counts.at(label) += 1;
+    EXPECT_FALSE(gate.randomised_response(labels, *Epsilon::make(epsilon)))
+        << "the same labels again cost again";
+    return statistics::p_value(counts, std::vector<double>{other, 1 - 2 * other, other}, kLabels) >
+           statistics::kAlarm;
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, LaplaceOnLabelsFollowsItsLawForTheUnitLabel) {
+  constexpr std::size_t kClasses = 3;
+  const auto labels =
+      *class_labels(Private(std::vector<std::size_t>(kLabels / kClasses, 1)), {.classes = kClasses});
+  const auto law = [](std::int64_t cell) {  // of one scale each
+    const double x = static_cast<double>(cell >= 0 ? cell : -cell - 1);
+    return (std::exp(-x) - std::exp(-x - 1)) / 2;
+  };
+  const auto door = [&](double epsilon) {
+    SeededGenerator bits(10);
+    Gate gate = this->gate(LabelLaplace::make(epsilon, kClasses)->event(), bits, 1, kDiagnoses);
+    const auto told = gate.laplace(labels, *Epsilon::make(epsilon));
+    EXPECT_TRUE(told) << told.error().message;
+    std::vector<std::int64_t> cells;
+    for (std::size_t i = 0; i < told->value().size(); ++i)
+      cells.push_back(static_cast<std::int64_t>(
+          std::floor((told->value()[i] - (i % kClasses == 1 ? 1 : 0)) * kEpsilon / 2)));
+    return statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law) >
+           statistics::kAlarm;
+  };
+  EXPECT_TRUE(door(kEpsilon));
+  EXPECT_FALSE(door(kEpsilon / kTooSmall));
+}
+
+TEST_F(Doors, LabelsArePaidFromAPurseOfTheirUnitAndNothingElse) {
+  SeededGenerator bits(11);
+  const Private labels(std::vector<std::size_t>{0, 7, 1});
+  const Epsilon much = *Epsilon::make(20);
+  EXPECT_FALSE(class_labels(labels, {.classes = 1}));
+  EXPECT_FALSE(class_labels(labels, {.classes = 2, .neighbours = Neighbours::kAddRemove}));
+  EXPECT_FALSE(class_labels(labels, {.classes = 2, .unit = Unit::kClient}));
+  const auto of_labels = *class_labels(labels, {.classes = 2});
+  const auto of_records = *class_labels(labels, {.classes = 2, .unit = Unit::kRecord});
+  Gate diagnoses = gate(Pure{20}, bits, 1, kDiagnoses), patients = gate(Pure{20}, bits);
+  EXPECT_FALSE(patients.randomised_response(of_labels, much));
+  EXPECT_FALSE(patients.laplace(of_labels, much));
+  EXPECT_FALSE(diagnoses.randomised_response(of_records, much));
+  EXPECT_TRUE(patients.randomised_response(of_records, much));
+  const auto told = diagnoses.randomised_response(of_labels, much);
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->value(), (std::vector<std::size_t>{0, 0, 1}))
+      << "what is no class counts as class 0; this is the truth but for one in 10^8";
+}
+
+TEST_F(Doors, WhatIsReleasedByKeyIsChargedAsItWasDrawn) {
+  SeededGenerator bits(12);
+  const Epsilon half = *Epsilon::make(0.5);
+  const ClipRule rule{.bound = 1.0, .grain = {-10}};
+  const auto scores = *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule);
+  for (const Purse& purse : {kPatients, kDiagnoses})
+    ASSERT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(100), *Delta::make(1e-6)}));
+  Gate patients = std::move(*Gate::open(*ledger_, kPatients, "by key", bits));
+  ASSERT_TRUE(patients.permute_and_flip(scores, half, "flip"));
+  EXPECT_FALSE(patients.permute_and_flip(scores, half, "flip")) << "a key is used once";
+  EXPECT_FALSE(patients.top_k(scores, {4}, half, "four of three"));
+  ASSERT_TRUE(patients.top_k(scores, {2, Picking::kOneShot}, half, "one shot"));
+  ASSERT_TRUE(patients.top_k(scores, {3, Picking::kPeeling}, half, "peeled"));
+  const auto spent = ledger_->spent(kPatients);
+  ASSERT_EQ(spent->charges, 3);
+  const std::vector<Event> drawn = {{Pure{0.5}, 1}, {Exponential{0.5}, 5}};
+  EXPECT_EQ(spent->events, drawn) << "equal mechanisms are counted together";
+
+  const auto labels = *class_labels(Private(std::vector<std::size_t>{0, 1, 1}), {.classes = 2});
+  Gate diagnoses = std::move(*Gate::open(*ledger_, kDiagnoses, "by key", bits));
+  ASSERT_TRUE(diagnoses.randomised_response(labels, half, "response"));
+  const auto rows = diagnoses.laplace(labels, half, "rows");
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->value().size(), 6U);
+  EXPECT_EQ(ledger_->spent(kDiagnoses)->events,
+            (std::vector<Event>{{Pure{0.5}, 1}, {LabelLaplace::make(0.5, 2)->event(), 1}}));
+}
+
+TEST_F(Doors, AReplayTellsPicksAndLabelsAgain) {
+  SeededGenerator bits(13);
+  const Epsilon one = *Epsilon::make(1);
+  const auto labels =
+      *class_labels(Private(std::vector<std::size_t>{0, 1, 1, 0, 1}), {.classes = 2, .unit = Unit::kRecord});
+  const Reservation both{.step = {{Exponential{1}, 3}, {Pure{1}, 1}}};
+  const auto run = [&](Gate& gate) {
+    EXPECT_TRUE(gate.reserve(both, *Delta::make(1e-6)));
+    std::vector<std::size_t> seen = gate.top_k(sums_->scores(VertexRule{}), {3}, one)->value();
+    const auto told = gate.randomised_response(labels, one)->value();
+    seen.insert(seen.end(), told.begin(), told.end());
+    return seen;
+  };
+  ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(100), *Delta::make(1e-5), Composition::kPlans}));
+  Gate gate = std::move(*Gate::open(*ledger_, kPatients, "told", bits));
+  gate.keep_transcript();
+  const auto first = run(gate);
+  Gate again = Gate::replay(gate.transcript(), kPatients);
+  EXPECT_EQ(run(again), first);
 }

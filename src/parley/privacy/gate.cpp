@@ -171,17 +171,17 @@ Result<void> Gate::cover(const PlanRequest& request) {
   return {};
 }
 
-Result<void> Gate::charge(const Mechanism& mechanism, std::string_view key) {
+Result<void> Gate::charge(const Mechanism& mechanism, std::string_view key, std::int64_t count) {
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
   if (replays_) return {};
   if (ledger_ == nullptr) return fail(failed("this gate pays by plan only"));
-  PARLEY_CHECK(ledger_->charge(purse_, {run_, std::string(key), {mechanism, 1}, claims_valid()}));
+  PARLEY_CHECK(ledger_->charge(purse_, {run_, std::string(key), {mechanism, count}, claims_valid()}));
   return {};
 }
 
-Result<void> Gate::draw_from_plan(const Mechanism& mechanism) {
+Result<void> Gate::draw_from_plan(const Mechanism& mechanism, std::int64_t count) {
   if (!plan_) return fail(failed("nothing was reserved: a release without a key needs a plan that was paid for"));
-  return plan_->charge({mechanism, 1}, purse_.neighbours);
+  return plan_->charge({mechanism, count}, purse_.neighbours);
 }
 
 Result<std::span<const double>> Gate::replayed(std::size_t count) {
@@ -243,6 +243,19 @@ Result<Released<std::size_t>> Gate::released_index(const std::function<Result<st
   const auto number = static_cast<double>(index);
   note({&number, 1});
   return Released<std::size_t>(index, claims_valid());
+}
+
+Result<Released<std::vector<std::size_t>>> Gate::released_indices(
+    std::size_t size, const std::function<Result<std::vector<std::size_t>>()>& draw) {
+  std::vector<std::size_t> indices;
+  if (replays_) {
+    PARLEY_TRY(const std::span<const double> told, replayed(size));
+    for (const double number : told) indices.push_back(static_cast<std::size_t>(number));
+  } else {
+    PARLEY_TRY(indices, drawn(draw));
+  }
+  note(std::vector<double>(indices.begin(), indices.end()));
+  return Released<std::vector<std::size_t>>(std::move(indices), claims_valid());
 }
 
 std::vector<double> Gate::values_of(const GridVector& grid) {
@@ -401,6 +414,60 @@ Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<ScoreList, Linf>& 
   PARLEY_TRY(const NoisyMax mechanism, NoisyMax::make({.epsilon = epsilon.value(), .sensitivity = scores.sensitivity()}));
   PARLEY_CHECK(draw_from_plan(mechanism.event()));
   return released_index([&] { return mechanism.select(scores.value_.values(), *bits_); });
+}
+
+template <class T>
+Result<Released<std::size_t>> Gate::flipped(const Sensitive<T, Linf>& bound, std::span<const double> scores, Epsilon epsilon, Key key,
+                                            std::optional<Grain> grain) {
+  PARLEY_CHECK(check(bound));
+  PARLEY_TRY(const PermuteAndFlip mechanism,
+             PermuteAndFlip::make({.epsilon = epsilon.value(), .sensitivity = bound.sensitivity(), .grain = grain}));
+  PARLEY_CHECK(pay({mechanism.event(), 1}, key));
+  return released_index([&] { return mechanism.select(scores, *bits_); });
+}
+template Result<Released<std::size_t>> Gate::flipped(const Sensitive<ScoreList, Linf>&, std::span<const double>, Epsilon, Key,
+                                                     std::optional<Grain>);
+template Result<Released<std::size_t>> Gate::flipped(const Sensitive<GridVector, Linf>&, std::span<const double>, Epsilon, Key,
+                                                     std::optional<Grain>);
+
+template <class T>
+Result<Released<std::vector<std::size_t>>> Gate::picked(const Sensitive<T, Linf>& bound, std::span<const double> scores, BestOf best,
+                                                        Epsilon each, Key key, std::optional<Grain> grain) {
+  PARLEY_CHECK(check(bound));
+  if (best.k > scores.size())
+    return fail(bad_input({.field = "k"}, fmt::format("must be at most the number of scores, {}", scores.size()), fmt::format("{}", best.k)));
+  PARLEY_TRY(const TopK mechanism,
+             TopK::make({.epsilon = each.value(), .sensitivity = bound.sensitivity(), .grain = grain}, best.k));
+  PARLEY_CHECK(pay(mechanism.event(), key));
+  return released_indices(best.k, [&] {
+    return best.picking == Picking::kOneShot ? mechanism.one_shot(scores, *bits_) : mechanism.peel(scores, *bits_);
+  });
+}
+template Result<Released<std::vector<std::size_t>>> Gate::picked(const Sensitive<ScoreList, Linf>&, std::span<const double>, BestOf,
+                                                                 Epsilon, Key, std::optional<Grain>);
+template Result<Released<std::vector<std::size_t>>> Gate::picked(const Sensitive<GridVector, Linf>&, std::span<const double>, BestOf,
+                                                                 Epsilon, Key, std::optional<Grain>);
+
+// Labels are different people's, so all of them cost what one costs.
+Result<Released<std::vector<std::size_t>>> Gate::responses(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon, Key key) {
+  PARLEY_CHECK(check(labels));
+  PARLEY_TRY(const RandomisedResponse mechanism, RandomisedResponse::make(epsilon.value(), labels.value_.classes));
+  PARLEY_CHECK(pay({mechanism.event(), 1}, key));
+  return released_indices(labels.value_.labels.size(), [&]() -> Result<std::vector<std::size_t>> {
+    std::vector<std::size_t> answers = labels.value_.labels;
+    PARLEY_CHECK(mechanism.respond(answers, *bits_));
+    return answers;
+  });
+}
+
+Result<Released<std::vector<double>>> Gate::noisy_labels(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon, Key key) {
+  PARLEY_CHECK(check(labels));
+  const ClassLabels& given = labels.value_;
+  PARLEY_TRY(const LabelLaplace mechanism, LabelLaplace::make(epsilon.value(), given.classes));
+  PARLEY_CHECK(pay({mechanism.event(), 1}, key));
+  return released_vector(given.labels.size() * given.classes, [&] {
+    return GridVector{mechanism.release(given.labels, *bits_).value(), mechanism.grain()};  // labels are below classes
+  });
 }
 
 Result<Batch> Gate::sample(const PoissonSampling& sampling, std::size_t records) {

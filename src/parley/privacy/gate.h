@@ -34,10 +34,15 @@
 #include "parley/privacy/mechanisms/discrete_gaussian.h"
 #include "parley/privacy/mechanisms/discrete_laplace.h"
 #include "parley/privacy/mechanisms/exponential.h"
+#include "parley/privacy/mechanisms/label_laplace.h"
 #include "parley/privacy/mechanisms/noisy_max.h"
+#include "parley/privacy/mechanisms/permute_and_flip.h"
+#include "parley/privacy/mechanisms/randomised_response.h"
 #include "parley/privacy/mechanisms/rounded_gaussian.h"
+#include "parley/privacy/mechanisms/top_k.h"
 #include "parley/privacy/randomness/generator.h"
 #include "parley/privacy/sensitivity/batch_sum.h"
+#include "parley/privacy/sensitivity/class_labels.h"
 #include "parley/privacy/values.h"
 
 namespace parley::privacy {
@@ -48,6 +53,13 @@ struct Deviation {
 };
 struct LaplaceScale {
   double scale = 0;
+};
+
+// How the k best are picked: two ways to one law and one price (top_k.h). One shot reads the scores once.
+enum class Picking { kOneShot, kPeeling };
+struct BestOf {
+  std::size_t k = 1;
+  Picking picking = Picking::kOneShot;
 };
 
 // What a run reserves: `once`, then `steps` times what one step draws, as events of exactly the mechanisms drawn.
@@ -123,6 +135,21 @@ class Gate {
   Result<Released<std::size_t>> select(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon);
   // An index by report-noisy-max; epsilon is what it costs: its Laplace noise has scale 2 sensitivity / epsilon.
   Result<Released<std::size_t>> noisy_max(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon);
+  // An index by permute-and-flip, which costs any epsilon-DP release.
+  Result<Released<std::size_t>> permute_and_flip(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon) {
+    return flipped(scores, scores.value_.values(), epsilon, {});
+  }
+  // The k best, from the first to the last. Each pick costs an exponential mechanism of epsilon.
+  Result<Released<std::vector<std::size_t>>> top_k(const Sensitive<ScoreList, Linf>& scores, BestOf best, Epsilon each) {
+    return picked(scores, scores.value_.values(), best, each, {});
+  }
+  // Every label by randomised response; or as a row of as many numbers as there are classes, one-hot with Laplace noise.
+  Result<Released<std::vector<std::size_t>>> randomised_response(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon) {
+    return responses(labels, epsilon, {});
+  }
+  Result<Released<std::vector<double>>> laplace(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon) {
+    return noisy_labels(labels, epsilon, {});
+  }
   // A Poisson sample of the records, as secret as they are, for a BatchSum.
   Result<Batch> sample(const PoissonSampling& sampling, std::size_t records);
 
@@ -141,6 +168,21 @@ class Gate {
   Result<Released<std::vector<double>>> gaussian(const Sensitive<GridVector, L2>& value, Deviation noise, std::string_view key);
   Result<Released<std::vector<double>>> laplace(const Sensitive<GridVector, L1>& value, LaplaceScale noise, std::string_view key);
   Result<Released<std::size_t>> select(const Sensitive<GridVector, Linf>& scores, Epsilon epsilon, std::string_view key);
+
+  Result<Released<std::size_t>> permute_and_flip(const Sensitive<GridVector, Linf>& scores, Epsilon epsilon, std::string_view key) {
+    return flipped(scores, values_of(scores.value_), epsilon, key, scores.value_.grain);
+  }
+  Result<Released<std::vector<std::size_t>>> top_k(const Sensitive<GridVector, Linf>& scores, BestOf best, Epsilon each,
+                                                   std::string_view key) {
+    return picked(scores, values_of(scores.value_), best, each, key, scores.value_.grain);
+  }
+  Result<Released<std::vector<std::size_t>>> randomised_response(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon,
+                                                                 std::string_view key) {
+    return responses(labels, epsilon, key);
+  }
+  Result<Released<std::vector<double>>> laplace(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon, std::string_view key) {
+    return noisy_labels(labels, epsilon, key);
+  }
 
   // The wrong norm is a mistake that the compiler names.
   template <class Norm>
@@ -206,13 +248,28 @@ class Gate {
   [[nodiscard]] Result<void> check(Neighbours neighbours, Unit unit) const;
   Result<void> cover(const PlanRequest& request);
   Result<std::optional<PaidPlan>> paid_before(const PlanRequest& request);
-  Result<void> charge(const Mechanism& mechanism, std::string_view key);
-  Result<void> draw_from_plan(const Mechanism& mechanism);
+  Result<void> charge(const Mechanism& mechanism, std::string_view key, std::int64_t count = 1);
+  Result<void> draw_from_plan(const Mechanism& mechanism, std::int64_t count = 1);
+  // With a key one by one, else against the plan.
+  using Key = std::optional<std::string_view>;
+  Result<void> pay(const Event& event, Key key) {
+    return key ? charge(event.mechanism, *key, event.count) : draw_from_plan(event.mechanism, event.count);
+  }
+  template <class T>
+  Result<Released<std::size_t>> flipped(const Sensitive<T, Linf>& bound, std::span<const double> scores, Epsilon epsilon, Key key,
+                                        std::optional<Grain> grain = {});
+  template <class T>
+  Result<Released<std::vector<std::size_t>>> picked(const Sensitive<T, Linf>& bound, std::span<const double> scores, BestOf best,
+                                                    Epsilon each, Key key, std::optional<Grain> grain = {});
+  Result<Released<std::vector<std::size_t>>> responses(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon, Key key);
+  Result<Released<std::vector<double>>> noisy_labels(const Sensitive<ClassLabels, Hamming>& labels, Epsilon epsilon, Key key);
   // The last step of every release: draw() unless a transcript is replayed; noted down when asked for.
   template <class Draw>
   Result<Released<double>> released_number(const Draw& draw);
   Result<Released<std::vector<double>>> released_vector(std::size_t size, const std::function<GridVector()>& draw);
   Result<Released<std::size_t>> released_index(const std::function<Result<std::size_t>()>& draw);
+  Result<Released<std::vector<std::size_t>>> released_indices(std::size_t size,
+                                                              const std::function<Result<std::vector<std::size_t>>()>& draw);
   Result<std::span<const double>> replayed(std::size_t count);
   void note(std::span<const double> values);
   void note_words(const MaskedVector& sent);

@@ -25,8 +25,11 @@ namespace parley::privacy {
 
 class GridFeatures;
 class ProvedDistance;
+struct ClassLabels;
 struct ClipRule;
 struct Contributions;
+struct Hamming;
+struct LabelRule;
 
 template <class>
 inline constexpr bool kNever = false;  // makes a static_assert speak when a forbidden function is used
@@ -117,7 +120,7 @@ class Sensitive {
   [[nodiscard]] Unit unit() const { return unit_; }
 
  private:
-  friend struct SensitivityBound;  // the functions of clipped_sum.h
+  friend struct SensitivityBound;  // the functions of clipped_sum.h and class_labels.h
   friend class ExactSums;          // exact_sums.h
   friend class BatchSum;           // batch_sum.h
   friend class ResidualSums;       // residual_sums.h
@@ -133,7 +136,7 @@ class Sensitive {
   Unit unit_;
 };
 
-// What the functions of clipped_sum.h read and state bounds by. Complete here, so that whoever has these types cannot
+// What the functions of clipped_sum.h and class_labels.h read and state bounds by. Complete here, so that whoever has these types cannot
 // define another one that everybody would take for it.
 struct SensitivityBound {
  private:
@@ -145,6 +148,7 @@ struct SensitivityBound {
   friend Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_values(const Private<Numbers>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<Numbers>&, const ClipRule&, ProvedDistance);
+  friend Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>&, const LabelRule&);
   template <class T>
   static const T& read(const Private<T>& value) {
     return PrivateReader::read(value);
