@@ -275,7 +275,8 @@ TEST(ClientAveraging, DrawsTheNoiseItPaysForAndMasksEveryPart) {
   auto masks = privacy::PairwiseMasks::agree(
       {1, 2, 3, 4}, 0,
       {*privacy::mask_public_key({1, 2, 3, 4}), *privacy::mask_public_key({5, 6, 7, 8}),
-       *privacy::mask_public_key({5, 9, 7, 8}), *privacy::mask_public_key({5, 10, 7, 8})});
+       *privacy::mask_public_key({5, 9, 7, 8}), *privacy::mask_public_key({5, 10, 7, 8})},
+      "job");
   const auto nothing = paid.bounded(privacy::Private(std::vector<double>(kColumns, 0.0)));
   EXPECT_FALSE(all[0]->gate().masked(*nothing, {0.8 * share, kClients}, *masks->mask(0, kColumns)));
   EXPECT_FALSE(all[0]->gate().masked(*nothing, {share, kClients + 1}, *masks->mask(1, kColumns)));
@@ -435,6 +436,38 @@ TEST(ClientAveraging, UsesAMaskOnceAndKeepsItsKeys) {
   EXPECT_FALSE(says(next)) << "another size";
   next.parameters.resize(5);
   EXPECT_TRUE(says(next));
+}
+
+// A coordinator that hands on all keys as they are, and tells one client of another job: less noise than what
+// that client is charged for would be in a sum that unmasks.
+TEST(ClientAveraging, SumsOfClientsThatWereToldDifferentJobsStayMasked) {
+  constexpr std::size_t kClients = 3, kColumns = 200;
+  const auto told = [](const std::string& run) {
+    return *Average::make(logistic({}), {.rounds = 1, .step = 1, .clip = 3}, {target(2), kClients, run});
+  };
+  const auto large = [&](const std::string& first, const std::string& others) {
+    Clients all = silent(kClients, kColumns);
+    std::vector<Average> algorithms = {told(first), told(others), told(others)};
+    std::vector<Average::Memory> memories(kClients);
+    auto at = algorithms[0].start(kColumns);
+    std::vector<rounds::Answer<Average::Reply>> given;
+    for (int round = 0; round < 2; ++round) {
+      given.clear();
+      for (std::size_t p = 0; p < kClients; ++p)
+        given.push_back({static_cast<int>(p), algorithms[p]
+                                                  .answer(algorithms[0].ask(at), all[p]->share(), memories[p],
+                                                          all[p]->gate())
+                                                  ->value()});
+      if (round == 0) at = *tests::absorbed(algorithms[0], at, given);
+    }
+    std::size_t count = 0;
+    for (const double v : sum_of(given, kClients)) count += std::abs(v) > 1e3 * memories[0].paid->noise().sigma;
+    return count;
+  };
+  EXPECT_EQ(large("run 1, job 1", "run 1, job 1"), 0u);
+  // A word is within 2000 of 2^33 deviations by chance: 200 of them with probability below 1e-4.
+  EXPECT_EQ(large("run 1, job 2", "run 1, job 1"), kColumns);
+  EXPECT_EQ(large("run 2, job 1", "run 1, job 1"), kColumns);
 }
 
 TEST(ClientAveraging, NeedsEveryClientsAnswer) {

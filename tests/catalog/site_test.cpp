@@ -3,9 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "parley/algorithms/client_averaging.h"
+#include "parley/algorithms/fedavg.h"
+#include "parley/wire/decode.h"
 #include "parley/wire/encode.h"
 #include "tests/data/temporary_folder.h"
 
@@ -63,9 +69,15 @@ class SiteTest : public ::testing::TestWithParam<privacy::Unit> {
   // Empty: it is admitted; else why not.
   std::string refusal(std::vector<std::string> overrides = {}) {
     overrides.push_back("privacy.unit=" + std::string(privacy::name(GetParam())));
-    const rounds::Opening opening{{4, 2}, wire::encode(JobText{"job.toml", kJob, overrides}), false, {}};
-    const auto admission = admit(site_, opening, [](const std::string&) {});
+    const auto admission = admitted("site", overrides);
     return admission ? "" : admission.error().message;
+  }
+  Result<rounds::Admission> admitted(const std::string& name, const std::vector<std::string>& overrides,
+                                     const wire::RunId& run = {4, 2}) {
+    Site site = site_;
+    site.name = name;
+    const rounds::Opening opening{run, wire::encode(JobText{"job.toml", kJob, overrides}), false, {}};
+    return admit(site, opening, [](const std::string&) {});
   }
   bool refuses(const std::string& because, const std::vector<std::string>& overrides = {}) {
     const std::string why = refusal(overrides);
@@ -76,10 +88,38 @@ class SiteTest : public ::testing::TestWithParam<privacy::Unit> {
   Site site_;
 };
 
+using Average = algorithms::ClientAveraging<algorithms::FedAvg::kParts>;
+
+class ClientSiteTest : public SiteTest {
+ protected:
+  // Two sites, each with the job and the run that it was told of, and a coordinator that hands on their keys. Whether
+  // noise is all that is left in the sum of a round; empty: a site did not answer.
+  std::optional<bool> unmasks(rounds::Admission& one, rounds::Admission& other) {
+    Average::Task task{.make_key = true};
+    std::vector<Average::Reply> replies;
+    for (std::int64_t round = 1; round <= 2; ++round) {
+      replies.clear();
+      for (rounds::Admission* site : {&one, &other}) {
+        const auto answered = site->party->answer({.kind = wire::Kind::kTask, .round = round}, wire::encode(task));
+        if (!answered.replied) return std::nullopt;
+        const auto frame = wire::read_frame(*answered.frame);
+        replies.push_back(*wire::decode<Average::Reply>(frame->payload));
+      }
+      task = {.make_key = false, .round = 0, .step = 0.5, .parameters = std::vector<double>(6, 0.0), .keys = {replies[0].key, replies[1].key}};
+    }
+    std::vector<std::int64_t> sum = replies[0].words;
+    privacy::add_words(replies[1].words, sum);
+    // Noise has 2^31 grains, masks 2^64: six words below 2^50 by chance have probability 2^-78.
+    return std::all_of(sum.begin(), sum.end(), [](std::int64_t word) { return std::abs(word) < std::int64_t{1} << 50; });
+  }
+};
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Units, SiteTest, ::testing::Values(privacy::Unit::kRecord, privacy::Unit::kClient),
                          [](const auto& of) { return std::string(privacy::name(of.param)); });
+
+INSTANTIATE_TEST_SUITE_P(Units, ClientSiteTest, ::testing::Values(privacy::Unit::kClient));
 
 // By a list without "3" a coordinator would learn for nothing whether one record has that label.
 TEST_P(SiteTest, WhichLabelsOccurDecidesNothing) {
@@ -114,4 +154,42 @@ TEST_P(SiteTest, HoldsRowsOutOnlyWhereTheirNumberIsPublic) {
   EXPECT_TRUE(refuses("data.test_fraction", tenth));
   std::filesystem::remove(site_.data);
   EXPECT_TRUE(refuses("data.test_fraction", tenth)) << "before it looks";
+}
+
+// Of a coordinator that tells sites different things: a clip by which another's share of the noise is too small, a seed
+// that it knows, another run.
+TEST_P(ClientSiteTest, SitesThatWereToldDifferentThingsHaveMasksThatDoNotCancel) {
+  const std::vector<std::string> job = {"privacy.unit=client"};
+  const auto told = [&](const std::vector<std::string>& other, const wire::RunId& run = {4, 2}) {
+    site_.ledger += "-one";
+    auto first = admitted("site", job);
+    site_.ledger += "-other";
+    auto second = admitted("other", other, run);
+    return first && second ? unmasks(*first, *second) : std::nullopt;
+  };
+  EXPECT_EQ(told(job), true);
+  EXPECT_EQ(told({"privacy.unit=client", "algorithm.clip=0.501"}), false);
+  EXPECT_EQ(told(job, {4, 3}), false);
+  site_.limits.without_privacy = true;
+  EXPECT_EQ(told({"privacy.unit=client", "algorithm.seed=7"}), false);
+}
+
+// Costs under two units are not added up.
+TEST_P(SiteTest, AnotherUnitGivesChargedDataNoSecondBudget) {
+  const privacy::Budget budget = *site_.limits.budget;
+  const privacy::Purse own{"site", GetParam(), privacy::Neighbours::kReplaceOne};
+  privacy::Purse other = own;
+  other.unit = own.unit == privacy::Unit::kRecord ? privacy::Unit::kClient : privacy::Unit::kRecord;
+  {
+    auto ledger = *privacy::Ledger::open(site_.ledger);
+    ASSERT_TRUE(ledger.set_budget(other, budget));
+    EXPECT_EQ(refusal(), "") << "nothing was charged yet";
+  }
+  site_.ledger += "-charged";
+  auto ledger = *privacy::Ledger::open(site_.ledger);
+  ASSERT_TRUE(ledger.set_budget(other, budget));
+  ASSERT_TRUE(ledger.charge(other, {.run = "before", .key = "one", .event = {privacy::Pure{0.1}, 1}}));
+  EXPECT_TRUE(refuses("limits.unit"));
+  ASSERT_TRUE(ledger.set_budget(own, budget));
+  EXPECT_EQ(refusal(), "") << "a person set it";
 }

@@ -36,6 +36,7 @@ namespace parley::algorithms {
 struct ClientTerms {
   privacy::Target target;
   int clients = 0;  // M
+  std::string run;  // names the run and all of its job's text: masks of clients with other ones do not cancel
 };
 
 template <AveragingParts parts>
@@ -191,7 +192,11 @@ class ClientAveraging {
           "must bring the keys of all clients in the first round of learning, and no others later"));
     privacy::MaskSecret secret{};
     std::memcpy(secret.data(), memory.secret.data(), sizeof secret);
-    PARLEY_TRY(memory.masks, privacy::PairwiseMasks::agree(secret, share.party, keys));
+    // The noise of a client follows from the job and the number of parameters (client_sum.h).
+    const auto columns = static_cast<std::size_t>(share.features.cols());
+    const std::string told =
+        std::to_string(parameter_count(objective_, columns)) + " parameters, run " + terms_.run;
+    PARLEY_TRY(memory.masks, privacy::PairwiseMasks::agree(secret, share.party, keys, told));
     memory.masks->skip_to(memory.first_unused);
     memory.keys = std::vector<std::string>(keys);
     return {};

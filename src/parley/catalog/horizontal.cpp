@@ -6,10 +6,10 @@
 
 namespace parley::catalog {
 
-Result<algorithms::ClientTerms> client_terms(const Job& job) {
+Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& run) {
   PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(job.privacy->epsilon));
   PARLEY_TRY(const privacy::Delta delta, privacy::Delta::make(job.privacy->delta.value_or(0)));
-  return algorithms::ClientTerms{{epsilon, delta, job.privacy->neighbours}, static_cast<int>(job.parties.size())};
+  return algorithms::ClientTerms{{epsilon, delta, job.privacy->neighbours}, static_cast<int>(job.parties.size()), run};
 }
 
 Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::span<const int> parties) const {

@@ -14,7 +14,7 @@ namespace parley::catalog {
 
 // Whether the unit of the job's privacy is the whole client, and what everyone knows of such a run.
 inline bool by_clients(const Job& job) { return job.privacy && job.privacy->unit == privacy::Unit::kClient; }
-Result<algorithms::ClientTerms> client_terms(const Job& job);
+Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& run);
 
 class HorizontalFederation : public Federation {
  public:
@@ -38,7 +38,7 @@ class AveragingFederation final : public HorizontalFederation {
                                                        rounds::GateOfRound gate) const override {
     return with_algorithm(job, table.train.labels.classes, [&]<class A>(A algorithm) -> Result<std::unique_ptr<rounds::Responder>> {
       return std::make_unique<rounds::Party<A>>(std::move(algorithm), share_of(table), std::move(gate));
-    });
+    }, table.run);
   }
 
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override {
@@ -65,15 +65,15 @@ class AveragingFederation final : public HorizontalFederation {
   static algorithms::RowShare share_of(const PartyTable& table) {
     return {table.number, table.features, table.train.labels.values, table.site ? &table.site->terms() : nullptr};
   }
-  // use(algorithm), whichever of the two forms the job asks for.
+  // use(algorithm), whichever of the two forms the job asks for. `run`: of a party, for its masks.
   template <class Use>
-  auto with_algorithm(const Job& job, const std::vector<std::string>& classes, const Use& use) const
+  auto with_algorithm(const Job& job, const std::vector<std::string>& classes, const Use& use, const std::string& run = {}) const
       -> decltype(use(std::declval<algorithms::FederatedAveraging<parts>>())) {
     algorithms::LocalSettings settings = settings_;
     settings.seed = seed_of(job);
     const glm::Objective objective = objective_of(job, classes);
     if (by_clients(job)) {
-      PARLEY_TRY(const algorithms::ClientTerms terms, client_terms(job));
+      PARLEY_TRY(const algorithms::ClientTerms terms, client_terms(job, run));
       PARLEY_TRY(auto algorithm, algorithms::ClientAveraging<parts>::make(objective, settings, terms));
       return use(std::move(algorithm));
     }

@@ -30,6 +30,7 @@ struct PartyTable {
   linalg::Matrix features;  // of `train`, scaled
   bool aligned = false;     // its records are those of the other parties, in the same order
   bool ids_are_public = true;  // may be said as a digest, to find parties out of step
+  std::string run;             // which run of which job it is read for, as this party was told; empty: by its own process
   std::shared_ptr<PrivateSite> site;  // of a private run; its features are then on its grid
 };
 

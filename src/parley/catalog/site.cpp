@@ -303,6 +303,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   const int number = static_cast<int>(own - job.parties.begin());
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
   PARLEY_CHECK(check_table(site, tables.front()));
+  tables.front().run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
   tables.front().ids_are_public = !job.privacy || site.limits.public_ids;
   if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, tables.front()));
   const auto table = std::make_shared<const PartyTable>(std::move(tables.front()));

@@ -48,25 +48,25 @@ TEST(PairwiseMasks, UsesTheStandardsKeys) {
 TEST(PairwiseMasks, RefusesKeysThatHideNothing) {
   const std::vector<MaskSecret> secrets = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
   const auto keys = keys_of(secrets);
-  EXPECT_TRUE(PairwiseMasks::agree(secrets[0], 0, keys));
-  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 1, keys)) << "another's place";
-  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], -1, keys));
-  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 3, keys));
-  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0]})) << "alone";
-  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0], keys[1], keys[1]}));
-  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0], keys[1], keys[2].substr(1)}));
+  EXPECT_TRUE(PairwiseMasks::agree(secrets[0], 0, keys, "job"));
+  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 1, keys, "job")) << "another's place";
+  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], -1, keys, "job"));
+  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 3, keys, "job"));
+  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0]}, "job")) << "alone";
+  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0], keys[1], keys[1]}, "job"));
+  EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0], keys[1], keys[2].substr(1)}, "job"));
   for (const char order : {'\0', '\1'})  // points of order 4 and 1 or 2
-    EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0], keys[1], order + std::string(31, '\0')}));
+    EXPECT_FALSE(PairwiseMasks::agree(secrets[0], 0, {keys[0], keys[1], order + std::string(31, '\0')}, "job"));
 }
 
 TEST(PairwiseMasks, MakesTheMaskOfARoundOnce) {
   const std::vector<MaskSecret> secrets = {{1, 2, 3, 4}, {5, 6, 7, 8}};
-  auto masks = PairwiseMasks::agree(secrets[0], 0, keys_of(secrets));
+  auto masks = PairwiseMasks::agree(secrets[0], 0, keys_of(secrets), "job");
   EXPECT_TRUE(masks->mask(0, 10));
   EXPECT_FALSE(masks->mask(0, 10));
   EXPECT_TRUE(masks->mask(3, 10));
   EXPECT_FALSE(masks->mask(2, 10)) << "rounds ascend";
-  auto again = PairwiseMasks::agree(secrets[0], 0, keys_of(secrets));
+  auto again = PairwiseMasks::agree(secrets[0], 0, keys_of(secrets), "job");
   again->skip_to(masks->first_unused());
   EXPECT_FALSE(again->mask(3, 10));
   EXPECT_EQ(again->mask(4, 10)->size(), 10u);

@@ -30,7 +30,7 @@ Key secret_key(const MaskSecret& secret) {
           &EVP_PKEY_free};
 }
 
-// SHA-256 of parts whose lengths the domain fixes.
+// SHA-256 of parts whose lengths, but for the last, the domain fixes.
 std::string digest(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (const std::string_view part : parts) all += part;
@@ -92,13 +92,15 @@ Result<std::string> mask_public_key(const MaskSecret& secret) {
 }
 
 Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own,
-                                           const std::vector<std::string>& public_keys) {
+                                           const std::vector<std::string>& public_keys,
+                                           std::string_view terms) {
   PARLEY_TRY(const std::string own_key, mask_public_key(secret));
   const auto at = static_cast<std::size_t>(own);
   if (public_keys.size() < 2 || at >= public_keys.size() || public_keys[at] != own_key)
     return fail(
         bad_input({.field = "keys"}, "must be those of at least two parties, this party's own in its place"));
   const Key key = secret_key(secret);
+  const std::string agreed = digest({"parley mask terms", terms});
   std::vector<std::string> pair_keys(public_keys.size());
   for (std::size_t p = 0; p < public_keys.size(); ++p) {
     const std::string& theirs = public_keys[p];
@@ -106,8 +108,8 @@ Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own,
       return fail(bad_input({.field = "keys"}, "must be 32 bytes each, and no two the same"));
     if (p == at) continue;
     PARLEY_TRY(const std::string shared, shared_secret(key.get(), theirs));
-    pair_keys[p] = p > at ? digest({"parley mask pair", shared, own_key, theirs})
-                          : digest({"parley mask pair", shared, theirs, own_key});
+    pair_keys[p] = p > at ? digest({"parley mask pair", shared, own_key, theirs, agreed})
+                          : digest({"parley mask pair", shared, theirs, own_key, agreed});
   }
   return PairwiseMasks(own, std::move(pair_keys));
 }

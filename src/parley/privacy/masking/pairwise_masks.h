@@ -2,7 +2,8 @@
 // parties that drop out: a round needs every party.
 //
 //   each party i:   a secret a_i;  its public key A_i = X25519(a_i, base), which everyone gets
-//   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i | A_j), i < j:  known to i and j alone
+//   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i | A_j | SHA-256(domain | terms)), i < j:
+//                   known to i and j alone, and the same for both only if they were told the same terms
 //   round t:        s_ij(t) = AES-256 in counter mode under SHA-256(domain | k_ij | t)
 //                   mask_i(t) = sum over j > i of s_ij(t)  -  sum over j < i of s_ji(t)     modulo 2^64
 //
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -25,11 +27,12 @@ Result<std::string> mask_public_key(const MaskSecret& secret);
 
 class PairwiseMasks {
  public:
-  // The party `own` among all, whose public keys are given in party order. Refuses keys that are not all
+  // The party `own` among all, whose public keys are given in party order. `terms`: everything that decides
+  // about the noise of a party and that others told it. Refuses keys that are not all
   // different, an own key that is not the secret's, and keys of small order, under which a pair's secret
   // would be known to everyone.
   static Result<PairwiseMasks> agree(const MaskSecret& secret, int own,
-                                     const std::vector<std::string>& public_keys);
+                                     const std::vector<std::string>& public_keys, std::string_view terms);
 
   // Of one round, 0 <= round < 2^63 - 1. Rounds must ascend: a mask is made once. `first_unused` brings that
   // over a restart.
