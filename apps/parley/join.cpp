@@ -1,6 +1,7 @@
 // parley join SITE.toml: takes part in jobs as a site, within its limits.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <ctime>
 #include <filesystem>
@@ -71,6 +72,8 @@ Result<int> join(const JoinOptions& options) {
   if (options.threads > 0) set_thread_count(options.threads);
   PARLEY_TRY(const catalog::Site site, catalog::read_site(options.site));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(site.tls, site.name));
+  // What is kept of a run has the secret of its masks, and answers before they leave: for the site's user alone.
+  ::umask(0077);
   std::error_code error;
   std::filesystem::create_directories(site.state, error);
   if (error) return fail(bad_input({site.file, 0, "site.state"}, "the folder cannot be made: " + error.message(), site.state));
