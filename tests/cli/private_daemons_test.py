@@ -130,6 +130,7 @@ class Clients(PrivateTest):
         self.assertTrue(privacy["claimed"])
         self.assertEqual((privacy["unit"], privacy["neighbours"], privacy["clients"]), ("client", "replace-one", 2))
         self.assertNotIn("records", privacy)
+        self.assertEqual(privacy["against"], "a coordinator that hands on keys as they are, together with one other client")
         self.assertLessEqual(privacy["epsilon"], 1.0)
         self.assertGreater(privacy["epsilon"], 0.99)
         self.assertEqual([(event["mechanism"], event["count"]) for event in privacy["events"]], [("gaussian", ROUNDS)])
@@ -140,6 +141,11 @@ class Clients(PrivateTest):
             [budget, plan] = self.entries(self.folder / name / "state" / "ledger")
             self.assertEqual((budget["kind"], plan["kind"]), ("budget", "plan"))
             self.assertEqual((budget["unit"], plan["unit"]), ("client", "client"))
+            # What it keeps may hold the secret of its masks.
+            state = self.folder / name / "state"
+            for path in (state, *state.rglob("*")):
+                self.assertEqual(path.stat().st_mode & 0o077, 0, path)
+        self.assertTrue(list(state.glob("*.kept")))
         said = self.federation(job, "again", code=3, limits=self.LIMITS, without_privacy="false")
         self.assertIn("does not take part: its privacy budget ended", said)
 
@@ -158,6 +164,7 @@ class Clients(PrivateTest):
 
     def test_what_mixes_units_or_hides_nobody_is_refused(self):
         for more, says in (("records = 100\n", "privacy.records"), ("derivative_bound = 1.0\n", "privacy.derivative_bound"),
+                           ('against = "everyone"\n', "privacy.against"),
                            ('neighbours = "add-remove"\n', "privacy.neighbours")):
             self.refuses("train", self.client_job(more=more), says=says)
         job = self.client_job()

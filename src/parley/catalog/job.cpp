@@ -124,6 +124,9 @@ void check_clients(Toml& toml, const Job& job) {
   const bool records = std::any_of(job.parties.begin(), job.parties.end(), [](const Party& party) { return party.records.has_value(); });
   if (job.privacy->records || records) privacy.reject("records", "is about records; the unit of this job is the client");
   if (job.privacy->derivative_bound) privacy.reject("derivative_bound", "is about records; the unit of this job is the client");
+  if (privacy.has("against"))
+    privacy.reject("against", "is not for a job to say where the unit is the client: sums under masks hold against a coordinator that hands on "
+                              "keys as they are, together with one other client; leave it out");
   if (job.data.test_fraction.value_or(0) > 0)
     toml.table("data").reject("test_fraction", "whether a share of a client's rows can be held out tells how many it has, which is private; give "
                                                "[[party]] a test file");

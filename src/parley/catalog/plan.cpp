@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parley/algorithms/smoothness.h"
+#include "parley/catalog/privacy_across.h"
 #include "parley/catalog/run.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
@@ -129,7 +130,7 @@ std::string plan_json(const Job& job, const JobPlan& plan) {
         {"delta", plan.privacy->delta},
         {"unit", privacy::name(plan.privacy->unit)},
         {"neighbours", privacy::name(plan.privacy->neighbours)},
-        {"against", privacy::name(plan.privacy->against)},
+        {"against", against_whom(*plan.privacy)},
         {"accountant", plan.privacy->accountant},
         {"derivative_bound", plan.privacy->derivative_bound},
         {"steps", plan.steps},

@@ -17,6 +17,12 @@ Result<privacy::Delta> target_delta(const Job& job, const Introduction& said) {
 
 }  // namespace
 
+std::string against_whom(const PrivacyReport& report) {
+  if (report.unit == privacy::Unit::kClient)
+    return "a coordinator that hands on keys as they are, together with one other client";
+  return std::string(privacy::name(report.against));
+}
+
 Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int party) {
   const PrivacySection& section = *job.privacy;
   PARLEY_TRY(const privacy::Delta delta, target_delta(job, said));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "parley/catalog/privacy_across.h"
 #include "parley/core/text.h"
 #include "parley/core/version.h"
 #include "parley/privacy/accounting/statement.h"
@@ -75,7 +76,7 @@ Json to_json(const PrivacyReport& privacy) {
           {"delta", privacy.delta},
           {"unit", privacy::name(privacy.unit)},
           {"neighbours", privacy::name(privacy.neighbours)},
-          {"against", privacy::name(privacy.against)},
+          {"against", against_whom(privacy)},
           {"accountant", privacy.accountant},
           {"calibration", privacy.calibration == algorithms::Calibration::kProved ? "proved" : "paper"},
           {"releases", privacy.releases},
