@@ -64,7 +64,7 @@ TEST(AreaUnderCurve, IsOneForAPerfectOrderAndAHalfForConstantScores) {
 }
 
 TEST(Metrics, OfAHandComputedBinaryCase) {
-  //            right   wrong  tie = error  right
+  //            right, wrong, wrong (a margin of 0 is not +1), right
   const Numbers margins = {2, 1, 0, -3};
   const Numbers labels = {1, -1, 1, -1};
   const Metrics metrics = measure(Task::kLogistic, margins, labels);
@@ -138,6 +138,19 @@ TEST(Metrics, AreEmptyWhereTheyAreNotDefined) {
       EXPECT_FALSE(none.accuracy || none.balanced_accuracy || none.auc || none.ks || none.log_loss ||
                    none.rmse || none.r_squared || none.deviance);
     }
+  }
+}
+
+TEST(Metrics, CountAMarginOfZeroAsTheClassThatIsPredicted) {
+  const Numbers margins = {0, 0, 0, -0.0};
+  const Numbers labels = {-1, -1, -1, 1};
+  double right = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    right += (predicted_class(margins, 4, i) == 1) == (labels[i] > 0) ? 0.25 : 0;
+  for (const Task task : {Task::kLogistic, Task::kSquaredHinge}) {
+    EXPECT_EQ(measure(task, margins, labels).accuracy, right);
+    EXPECT_EQ(measure(task, margins, labels).accuracy, 0.75);
+    EXPECT_EQ(measure(task, margins, labels).balanced_accuracy, 0.5);
   }
 }
 

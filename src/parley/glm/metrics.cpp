@@ -95,7 +95,7 @@ std::optional<Hits> binary_hits(std::span<const double> scores, std::span<const 
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const std::size_t label = labels[i] > 0 ? 1 : 0;
     ++hits.rows[label];
-    hits.right[label] += scores[i] * labels[i] > 0 ? 1 : 0;
+    hits.right[label] += predicted_class(scores, scores.size(), i) == static_cast<int>(label) ? 1 : 0;
   }
   return hits;
 }

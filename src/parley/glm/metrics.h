@@ -1,10 +1,10 @@
 // How good predictions are. A value that is not defined (no rows, one class only, constant labels, a margin
 // that is not finite) is an empty optional, never NaN.
 //
-//   accuracy            share of rows whose predicted class is right; a binary margin of exactly 0 is an
-//   error balanced accuracy   mean over the classes that occur of the share of their rows that is right AUC
-//   P(score of a positive > score of a negative) + 1/2 P(equal) (Mann-Whitney); for K classes the
-//                       mean over the classes that occur of class against rest
+//   accuracy            share of rows whose predicted class is right (predicted_class: a margin of 0 is not +1)
+//   balanced accuracy   mean over the classes that occur of the share of their rows that is right
+//   AUC                 P(score of a positive > score of a negative) + 1/2 P(equal) (Mann-Whitney); for K
+//                       classes the mean over the classes that occur of class against rest
 //   KS                  largest distance between the two classes' distribution functions of the score
 //   log loss            mean of -log p(label)
 //   RMSE, R^2           of real predictions; R^2 = 1 - sum (y - m)^2 / sum (y - mean y)^2
