@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/parley/verbs.h"
@@ -78,6 +79,8 @@ std::string as_json(const std::vector<Prediction>& all) {
 }
 
 Result<int> predict(const PredictOptions& options) {
+  if (const auto folder = std::filesystem::path(options.out).parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
+    return fail(bad_input({options.out, 0, "--out"}, "lies in a folder that is not there"));
   PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
   PARLEY_TRY(const std::vector<Prediction> all, predictions(parts, options.data));
   const std::string text = options.json ? as_json(all) : as_csv(parts.front().trained.model, all);
@@ -96,7 +99,7 @@ void add_predict(CLI::App& app, Exit& exit) {
   CLI::App* verb = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
   verb->add_option("--model", options->model, "Folder of a run (or its model.json)")->required();
   verb->add_option("--data", options->data, "Tables with the columns that the model was trained on; of a model in parts: PARTY=FILE for each party")->required();
-  verb->add_option("--out", options->out, "Write to this file instead of stdout");
+  verb->add_option("--out", options->out, "Write to this file instead of stdout (through a symbolic link; never over a device or a pipe)");
   verb->add_flag("--json", options->json, "JSON instead of CSV");
   verb->footer(
       "Example:\n"

@@ -1,5 +1,7 @@
+import csv
 import json
 import math
+import os
 import signal
 import subprocess
 import unittest
@@ -72,6 +74,32 @@ class Train(CliTest):
         predicted = self.succeeds("predict", "--model", "run", "--data", "data.csv").stdout.splitlines()
         self.assertEqual(len(predicted), 61)
         self.assertIn(predicted[1].split(",")[1], "xyz")
+
+    def test_predictions_are_written_through_links_and_never_over_a_pipe(self):
+        readmission = self.example("readmission")
+        self.succeeds("train", readmission / "job.toml", "--out", "m", "--quiet")
+        predict = ("predict", "--model", "m", "--data", readmission / "clinic.csv", "--out")
+        (self.folder / "real").mkdir()
+        (self.folder / "link.csv").symlink_to("real/p.csv")
+        self.succeeds(*predict, "link.csv")
+        self.assertTrue((self.folder / "link.csv").is_symlink())
+        self.assertTrue((self.folder / "real" / "p.csv").read_text().startswith("id,prediction"))
+        os.mkfifo(self.folder / "pipe")
+        self.refuses(*predict, "pipe", says="pipe: is not a regular file, and is left as it is")
+        self.assertTrue((self.folder / "pipe").is_fifo())
+        self.refuses(*predict, "nowhere/p.csv", says="nowhere/p.csv: --out: lies in a folder that is not there")
+
+    def test_a_model_of_zeros_is_as_accurate_as_its_predictions(self):
+        readmission = self.example("readmission")
+        self.succeeds("train", readmission / "job.toml", "--set", "model.l1=10", "--set", "model.intercept=false", "--out", "m", "--quiet")
+        data = readmission / "clinic.csv"
+        said = self.json_of("predict", "--model", "m", "--data", data)["predictions"]
+        with open(data, newline="") as file:
+            truth = [row["readmitted"] for row in csv.DictReader(file)]
+        right = sum(row["prediction"] == label for row, label in zip(said, truth, strict=True)) / len(truth)
+        metrics = self.json_of("evaluate", "--model", "m", "--data", data)["metrics"]
+        self.assertAlmostEqual(metrics["accuracy"], right, places=12)
+        self.assertEqual(metrics["balanced_accuracy"], 0.5)
 
     def test_predictions_agree_with_the_metrics(self):
         folder = self.example("readmission")

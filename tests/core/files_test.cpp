@@ -1,6 +1,7 @@
 #include "parley/core/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -30,6 +31,33 @@ TEST_F(Files, AFailedWriteLeavesNothingBehind) {
   std::size_t entries = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++entries;
   EXPECT_EQ(entries, 1U);
+}
+
+TEST_F(Files, ASymbolicLinkStaysOneAndItsTargetIsWritten) {
+  fs::create_directories(folder_ / "real");
+  fs::create_symlink("real/second", folder_ / "first");
+  fs::create_symlink("third", folder_ / "real" / "second");
+  for (const char* content : {"new", "newer"}) {  // the target is made, then replaced
+    ASSERT_TRUE(write_atomically(folder_ / "first", content));
+    EXPECT_TRUE(fs::is_symlink(folder_ / "first"));
+    EXPECT_TRUE(fs::is_symlink(folder_ / "real" / "second"));
+    EXPECT_FALSE(fs::is_symlink(folder_ / "real" / "third"));
+    EXPECT_EQ(read_whole(folder_ / "real" / "third").value(), content);
+  }
+  fs::create_symlink("round", folder_ / "round");
+  EXPECT_FALSE(write_atomically(folder_ / "round", "x"));
+}
+
+TEST_F(Files, APipeIsLeftAsItIs) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder_ / "link");
+  for (const char* name : {"pipe", "link"}) {
+    const auto refused = write_atomically(folder_ / name, "x");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().fault, Fault::kBadInput);
+  }
+  EXPECT_TRUE(fs::is_fifo(folder_ / "pipe"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
 }
 
 TEST_F(Files, RefusesFoldersMissingFilesAndTooLargeOnes) {

@@ -19,6 +19,20 @@ Error cannot(const char* action, const std::string& path) {
   return {Fault::kFailed, fmt::format("{}: cannot be {}: {}", path, action, std::strerror(errno))};
 }
 
+// Where `path` leads through symbolic links, whether or not there is a file at the end.
+Result<std::string> end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  std::filesystem::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::error_code none;
+    const auto target = std::filesystem::read_symlink(at, none);
+    if (none) return at.string();  // not a link
+    at = at.parent_path() / target;
+  }
+  errno = ELOOP;
+  return fail(cannot("written", path));
+}
+
 }  // namespace
 
 Result<FileLock> FileLock::take(const std::string& path) {
@@ -35,7 +49,12 @@ FileLock::~FileLock() {
   if (file_ >= 0) ::close(file_);
 }
 
-Result<void> write_atomically(const std::string& path, std::string_view content) {
+Result<void> write_atomically(const std::string& name, std::string_view content) {
+  // A rename would put a file in the place of a link, a device or a pipe.
+  PARLEY_TRY(const std::string path, end_of_links(name));
+  struct stat there {};
+  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    return fail(bad_input({name, 0, ""}, S_ISDIR(there.st_mode) ? "is a folder; a file is wanted" : "is not a regular file, and is left as it is"));
   std::string temporary = path + ".XXXXXX";
   const int file = ::mkstemp(temporary.data());
   if (file < 0) return fail(cannot("written", path));

@@ -8,7 +8,8 @@
 namespace parley {
 
 // Writes to a temporary file beside `path`, syncs it and renames it: readers see the old content or
-// the new one, never a part, and a crash leaves no half file under the name.
+// the new one, never a part, and a crash leaves no half file under the name. A symbolic link stays one: its target is
+// written. What is there and is no regular file (a folder, a device, a pipe) is refused.
 Result<void> write_atomically(const std::string& path, std::string_view content);
 
 // The whole file; refuses folders and files above `limit` bytes.
