@@ -98,7 +98,9 @@ TEST(PrivateAveraging, PaysForTheWholeRunBeforeItsFirstStep) {
   FedAvg::Memory memory;
   ASSERT_TRUE(ask(*algorithm, algorithm->start(4), share, memory));
   ASSERT_EQ(site.gate().receipts().size(), 1u);
-  EXPECT_EQ(site.gate().receipts()[0].steps, 20) << "5 rounds of 4 steps";
+  EXPECT_EQ(site.gate().receipts()[0].steps, 5) << "rounds";
+  ASSERT_EQ(site.gate().charged().events.size(), 1u);
+  EXPECT_EQ(site.gate().charged().events[0].count, 20) << "5 rounds of 4 steps";
   EXPECT_LE(site.gate().receipts()[0].epsilon, 1.0);
   EXPECT_GT(site.gate().receipts()[0].epsilon, 0.9);
   EXPECT_EQ(site.gate().releases(), 4);
@@ -120,6 +122,33 @@ TEST(PrivateAveraging, StopsWhereTheSitesBudgetEnds) {
   EXPECT_GE(answered, 1);
   EXPECT_LT(answered, 40);
   EXPECT_LE(site.gate().receipts()[0].epsilon, 0.6);
+}
+
+TEST(PrivateAveraging, PaysForWholeRoundsOnly) {
+  const Table data = table(50, 4, 4);
+  constexpr int kRounds = 6, kSteps = 5;
+  int whole = 0, none = 0;
+  for (const double budget : {0.05, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8}) {
+    PrivateSite site(data.features, {.epsilon = 1, .budget = budget});
+    const RowShare share = party(data, site);
+    const auto algorithm =
+        FedIterHt::make(logistic(2), {.rounds = kRounds, .local_steps = kSteps, .step = 0.1});
+    FedIterHt::Memory memory;
+    int answered = 0;
+    while (ask(*algorithm, algorithm->start(4), share, memory)) ++answered;
+    const auto& charged = site.gate().charged().events;
+    if (answered == 0) {
+      EXPECT_TRUE(charged.empty()) << "a budget of " << budget << " was charged for a run without an answer";
+      ++none;
+      continue;
+    }
+    ASSERT_EQ(charged.size(), 1u);
+    EXPECT_EQ(charged[0].count, answered * kSteps) << budget << ": every step that was paid for was answered with";
+    EXPECT_EQ(site.gate().releases(), answered * kSteps);
+    if (answered < kRounds) ++whole;
+  }
+  EXPECT_GT(none, 0) << "some budget holds a step and no round";
+  EXPECT_GT(whole, 0) << "some budget ends within the run";
 }
 
 // With columns of zeros the sum is noise alone; its deviation is the one the accountant was told. The sample deviation of

@@ -41,7 +41,8 @@ Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm:
   const privacy::Deviation noise{multiplier * sum.contribution()};
   // The multiplier as the gate will compute it from the same two doubles.
   const privacy::SubsampledGaussian event{noise.sigma / sum.contribution(), rate};
-  PARLEY_CHECK(gate.reserve({.step = {{event, 1}}, .steps = steps}, terms.target.delta));
+  // In whole rounds: an answer takes the noise of all its steps, so a part of a round would be paid for nothing.
+  PARLEY_CHECK(gate.reserve({.step = {{event, settings.local_steps}}, .steps = settings.rounds}, terms.target.delta));
   const Problem problem{terms.features->matrix(), share.labels, objective, &terms};
   return std::shared_ptr<PrivateLocalSteps>(new PrivateLocalSteps(problem, std::move(sampling), std::move(sum), noise));
 }
