@@ -15,6 +15,7 @@
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/site.h"
+#include "parley/core/address.h"
 #include "parley/core/files.h"
 #include "parley/transport/grpc/client.h"
 #include "parley/wire/encode.h"
@@ -67,6 +68,7 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
 
 Result<int> coordinate(const CoordinateOptions& options) {
   const auto started = std::chrono::steady_clock::now();
+  PARLEY_CHECK(check_address(options.listen, {.field = "--listen"}, PortZero::kSystemChooses));
   PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
   if (job.federation == nullptr)
@@ -74,6 +76,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
                           "is not for several parties; parley train runs it", job.algorithm));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
+  // Two coordinators on one checkpoint would be one run twice.
+  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string()));
 
   StopSignals signals;
   // The last thing to go, after the server: whoever is killed before comes back to the finished run, not to a new one.
