@@ -1,11 +1,16 @@
 // parley join SITE.toml: takes part in jobs as a site, within its limits.
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <utility>
 
 #include "apps/parley/signals.h"
 #include "apps/parley/tls_folder.h"
@@ -27,10 +32,19 @@ struct JoinOptions {
   bool quiet = false;
 };
 
-// What the site answered, for the people who must be able to say what left: one line for each event that matters.
+// What the site answered, for the people who must be able to say what left: one line for each event that matters. A line
+// that cannot be written is kept and tried again with the next; until then nothing leaves.
 class Account {
  public:
-  Account(const std::string& folder, bool quiet) : file_((std::filesystem::path(folder) / "jobs.log").string()), quiet_(quiet) {}
+  static Result<Account> open(const std::string& folder, bool quiet) {
+    Account account((std::filesystem::path(folder) / "jobs.log").string(), quiet);
+    PARLEY_CHECK(account.write_down());
+    return account;
+  }
+  [[nodiscard]] Result<void> whole() const {
+    if (unwritten_.empty()) return {};
+    return fail(failed(file_ + ": cannot be written; nothing leaves that is not accounted for"));
+  }
 
   void note(const rounds::SiteEvent& event) {
     using What = rounds::SiteEvent::What;
@@ -58,12 +72,29 @@ class Account {
 
  private:
   void write(const rounds::SiteEvent& event, const std::string& what) { job(event.run, what); }
+  Account(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
   void append(const std::string& line) {
-    std::ofstream(file_, std::ios::app) << fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
+    unwritten_ += fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
     say(line);
+    if (const auto done = write_down(); !done) say(done.error().message);
+  }
+  Result<void> write_down() {
+    const int file = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    bool good = file >= 0;
+    while (good && !unwritten_.empty()) {
+      const ssize_t wrote = ::write(file, unwritten_.data(), unwritten_.size());
+      if (wrote < 0 && errno == EINTR) continue;
+      good = wrote > 0;
+      if (good) unwritten_.erase(0, static_cast<std::size_t>(wrote));
+    }
+    const std::string why = good ? "" : std::strerror(errno);
+    if (file >= 0) ::close(file);
+    if (good) return {};
+    return fail(failed(fmt::format("{}: cannot be written: {}", file_, why)));
   }
   std::string file_;
   bool quiet_;
+  std::string unwritten_;
   int answers_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -71,6 +102,7 @@ class Account {
 Result<int> join(const JoinOptions& options) {
   if (options.threads > 0) set_thread_count(options.threads);
   PARLEY_TRY(const catalog::Site site, catalog::read_site(options.site));
+  PARLEY_CHECK(catalog::check_files(site));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(site.tls, site.name));
   // What is kept of a run has the secret of its masks, and answers before they leave: for the site's user alone.
   ::umask(0077);
@@ -82,23 +114,42 @@ Result<int> join(const JoinOptions& options) {
   PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string()));
 
   StopSignals signals;
-  Account account(site.state, options.quiet);
+  PARLEY_TRY(Account account, Account::open(site.state, options.quiet));
+  std::optional<Fault> kept_out;  // why the last job was not admitted
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
     PARLEY_TRY(const catalog::JobText text, wire::decode<catalog::JobText>(opening.job));
     account.job(opening.run, "asked to take part in " + printable(text.file));
-    return catalog::admit(site, opening,
-                          [&account, run = opening.run](const std::string& what) { account.job(run, what); });
+    PARLEY_CHECK(account.whole());
+    auto admission =
+        catalog::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
+    if (!admission) {
+      kept_out = admission.error().fault;
+      return admission;
+    }
+    PARLEY_CHECK(account.whole());
+    admission->leaving = [&account, mark = admission->leaving](std::int64_t round, std::string_view answer) -> Result<void> {
+      if (mark) PARLEY_CHECK(mark(round, answer));
+      return account.whole();
+    };
+    return admission;
   };
-  rounds::Handler handler(admit, site.state, [&](const rounds::SiteEvent& event) { account.note(event); });
+  const auto note = [&](const rounds::SiteEvent& event) {
+    account.note(event);
+    if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out) kept_out = Fault::kFailed;
+    if (event.what == rounds::SiteEvent::What::kOpened) kept_out.reset();
+  };
+  rounds::Handler handler(admit, site.state, note);
   transport::GrpcClient client({.address = site.coordinator,
                                 .credentials = std::move(credentials),
-                                .finished = [&] { return options.once && handler.over(); },
+                                .finished = [&] { return options.once && (handler.over() || kept_out); },
                                 .notice = [&](const std::string& what) { account.say(what); }});
   signals.then([&] { client.stop(); });
   const auto served = client.serve([&](std::string_view frame) { return handler.respond(frame); });
   signals.then({});
   if (!served) return fail(served.error());
-  return 0;
+  if (!options.once || handler.over() || !kept_out) return 0;
+  account.say("this site takes no part in the run; " + site.state + "/jobs.log says why");
+  return *kept_out == Fault::kBudgetEnded ? 3 : 1;
 }
 
 }  // namespace
@@ -107,7 +158,7 @@ void add_join(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* verb = app.add_subcommand("join", "Take part in jobs as a site, within limits that no job can override");
   verb->add_option("site", options->site, "The site (TOML): data, limits, where the coordinator is")->required();
-  verb->add_flag("--once", options->once, "End when one run is over (default: wait for the next)");
+  verb->add_flag("--once", options->once, "End when one run is over, or a job was not admitted (exit 1; 3: its budget); default: wait for the next");
   verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")->check(CLI::Range(1, 4096));
   verb->add_flag("--quiet", options->quiet, "Nothing on stderr; the account is in STATE/jobs.log all the same");
   verb->footer("Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting for it.");

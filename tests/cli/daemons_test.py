@@ -1,3 +1,4 @@
+import os
 import signal
 import unittest
 
@@ -34,7 +35,7 @@ class Daemons(FederationTest):
         self.coordinate(job)
         self.succeeds("keys", "issue", "keys", "stranger")
         (self.folder / "stranger").mkdir()
-        stranger = self.join("stranger")
+        stranger = self.join("stranger", data="../north/stays.csv")
         self.assertIn("turns this party away", self.finish(stranger, code=1))
 
     def refused_by(self, **site):
@@ -42,9 +43,10 @@ class Daemons(FederationTest):
         coordinator = self.coordinate(job)
         for name in self.PARTIES[1:]:
             self.join(name)
-        self.join(self.PARTIES[0], **site)
+        north = self.join(self.PARTIES[0], **site)
         said = self.finish(coordinator, code=1).splitlines()[-1]
         self.assertIn("party 'north' does not take part: the site does not allow this job", said)
+        self.assertIn("this site takes no part in the run", self.finish(north, code=1))
         return (self.folder / "north" / "state" / "jobs.log").read_text()
 
     def test_a_site_allows_only_the_algorithms_it_lists(self):
@@ -79,8 +81,53 @@ class Daemons(FederationTest):
 
     def test_a_site_file_with_a_mistake_is_refused_in_one_line(self):
         self.split_by_rows()
+        self.port = 1
         self.refuses("join", self.site("north", limits="algorythms = []"), says="did you mean 'algorithms'")
         self.refuses("join", self.site("north", limits='algorithms = ["fed-it"]'), says="unknown algorithm")
+
+    def test_a_misspelt_name_among_columns_never_to_be_used_is_refused_at_start(self):
+        self.split_by_rows()
+        self.port = 1
+        for schema in (None, self.folder / "plain.toml"):
+            self.write("plain.toml", "")
+            for name, meant in (("Ward", "ward"), ("agee", "age"), ("war", "ward")):
+                self.refuses("join", self.site("north", limits=f'never = ["readmitted", "{name}"]', schema=schema),
+                             says=f"limits.never: names no column of this site's table or schema; did you mean '{meant}'?")
+
+    def test_a_site_looks_at_its_files_before_it_dials(self):
+        self.split_by_rows()
+        self.port = 1
+        self.refuses("join", self.site("north", data="nowhere.csv"), says="nowhere.csv: cannot be read")
+        self.refuses("join", self.site("north", schema="nowhere.toml"), says="nowhere.toml: cannot be read")
+        (self.folder / "north" / "state" / "jobs.log").mkdir(parents=True)
+        self.refuses("join", self.site("north"), code=1, says="jobs.log: cannot be written: Is a directory")
+
+    def test_a_site_whose_account_cannot_be_written_takes_no_part(self):
+        (self.folder / "north" / "state").mkdir(parents=True)
+        (self.folder / "north" / "state" / "jobs.log").symlink_to("/dev/full")
+        job = self.split_by_rows()
+        coordinator = self.coordinate(job)
+        for name in self.PARTIES[1:]:
+            self.join(name)
+        north = self.join("north")
+        self.assertIn("party 'north' does not take part", self.finish(coordinator, code=1))
+        self.assertIn("jobs.log: cannot be written; nothing leaves that is not accounted for", self.finish(north, code=1))
+        self.assertEqual([name for name in os.listdir(self.folder / "north" / "state") if name.endswith(".kept")], [])
+
+    def test_addresses_have_ports_that_exist(self):
+        job = self.split_by_rows()
+        for address in ("127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x", ":7000"):
+            self.refuses("coordinate", job, "--listen", address, "--tls", "keys", "--out", "out", says="--listen: must ")
+        for port in ("", "0", "70000", "x"):
+            self.port = port
+            self.refuses("join", self.site("north"), says="site.coordinator: must ")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_a_folder_has_one_coordinator_at_a_time(self):
+        job = self.split_by_rows()
+        self.coordinate(job)
+        self.refuses("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", code=1,
+                     says="another process holds it")
 
     def test_coordinate_needs_a_federated_job(self):
         self.refuses("coordinate", self.example("readmission") / "job.toml", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",

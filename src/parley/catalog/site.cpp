@@ -9,9 +9,13 @@
 
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/private_site.h"
+#include "parley/core/address.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
+#include "parley/data/csv.h"
+#include "parley/data/decompress.h"
 #include "parley/data/labels.h"
+#include "parley/data/sniff.h"
 #include "parley/privacy/accounting/statement.h"
 
 namespace parley::catalog {
@@ -201,6 +205,11 @@ Result<void> check_table(const Site& site, const PartyTable& table) {
   return {};
 }
 
+// Feature 7 of a LIBSVM file is x7.
+bool is_number_of_feature(const std::string& name) {
+  return name.size() > 1 && name.front() == 'x' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
 // What stays at the site when the run is over: its part of the model, if the parts stay with the parties.
 void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run,
                const rounds::Responder& party) {
@@ -258,6 +267,7 @@ Result<Site> read_site(const std::string& path) {
   limits.boolean("public_ids", site.limits.public_ids);
   limits.integer("records", site.limits.records, at_least(1));
   PARLEY_CHECK(toml.finish());
+  PARLEY_CHECK(check_address(site.coordinator, about(site, "site.coordinator"), PortZero::kRefused));
   if (epsilon) {
     PARLEY_TRY(const privacy::Epsilon most, privacy::Epsilon::make(*epsilon));
     PARLEY_TRY(const privacy::Delta rarely, privacy::Delta::make(*delta));
@@ -273,6 +283,37 @@ Result<Site> read_site(const std::string& path) {
   for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema})
     *file = beside(path, *file);
   return site;
+}
+
+Result<void> check_files(const Site& site) {
+  const data::OpenBytes open = [&] { return data::open_bytes(site.data); };
+  PARLEY_CHECK(open());
+  std::optional<data::Schema> schema;
+  if (!site.schema.empty()) {
+    PARLEY_TRY(schema, data::read_schema(site.schema));
+  }
+  if (site.limits.never.empty()) return {};
+  auto format = schema ? schema->format : data::Format::kDetect;
+  if (format == data::Format::kDetect && schema && !schema->columns.empty()) format = data::Format::kCsv;
+  if (format == data::Format::kDetect) {
+    PARLEY_TRY(format, data::sniff_format(open));
+  }
+  std::vector<std::string> known;
+  if (format == data::Format::kCsv) {
+    PARLEY_TRY(known, data::csv_names(open, site.data, schema ? &*schema : nullptr));
+  }
+  if (schema)
+    for (const data::ColumnSchema& column : schema->columns) {
+      known.push_back(column.name);
+      for (const std::string& level : column.levels) known.push_back(column.name + "=" + level);
+    }
+  for (const std::string& name : site.limits.never) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (format == data::Format::kLibsvm && is_number_of_feature(name)) continue;
+    return fail(bad_input(about(site, "limits.never"),
+                          "names no column of this site's table or schema" + suggestion(name, known), name));
+  }
+  return {};
 }
 
 Result<JobText> read_job_text(const std::string& path, const std::vector<std::string>& overrides) {

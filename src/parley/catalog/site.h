@@ -65,6 +65,9 @@ struct Site {
 };
 
 Result<Site> read_site(const std::string& path);
+// Before the site dials: its schema and its table can be opened, and every name in limits.never is one of theirs. A
+// misspelt name would protect nothing.
+Result<void> check_files(const Site& site);
 
 // A job as it travels: its text, and what the coordinator changed in it.
 struct JobText {

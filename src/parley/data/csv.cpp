@@ -314,6 +314,13 @@ class Assembly {
 
 }  // namespace
 
+Result<std::vector<std::string>> csv_names(const OpenBytes& open, const std::string& file_name, const Schema* schema) {
+  PARLEY_TRY(auto bytes, open());
+  ChunkReader reader(std::move(bytes));
+  PARLEY_TRY(CsvLayout layout, look_ahead(reader, file_name, {schema, ""}));
+  return std::move(layout.names);
+}
+
 Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options, bool lenient) {
   PARLEY_TRY(auto bytes, open());
   ChunkReader reader(std::move(bytes));

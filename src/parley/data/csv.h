@@ -26,6 +26,9 @@ struct CsvTable {
 // `lenient` is for a description: missing cells and too many levels are no errors.
 Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options, bool lenient);
 
+// The names in the header, or x0, x1, ... where there is none; reads no further than it must.
+Result<std::vector<std::string>> csv_names(const OpenBytes& open, const std::string& file_name, const Schema* schema);
+
 Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options);
 
 }  // namespace parley::data
