@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """One round that averages floats over 10 clients on loopback: Parley (gRPC, mutual TLS), the same written straight against
-gRPC (mutual TLS), and Flower 1.4 (gRPC, no TLS). Every client is a process. Then in process, beside arithmetic and copies.
+gRPC (mutual TLS), and Flower 1.4 (gRPC; as it comes, and with its server's TLS). Every client is a process. Then in process, beside arithmetic and copies.
 
 Runs alternate between the programs; the figure is the median over runs of the median round.
 """
@@ -57,13 +57,22 @@ def over_grpc(program, floats, rounds, keys):
     return median
 
 
-def flower(python, floats, rounds):
+def own_certificate(folder):
+    """For Flower, which checks the name of the machine."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost", "-keyout", f"{folder}/localhost.key",
+                    "-out", f"{folder}/localhost.pem"], check=True, capture_output=True)
+
+
+def flower(python, floats, rounds, keys):
     port = str(free_port())
     script = ROOT / "bench" / "rounds_flower.py"
     quiet = {"stderr": subprocess.DEVNULL, "text": True}
-    server = subprocess.Popen([python, script, "server", port, str(floats), str(rounds), str(CLIENTS)], stdout=subprocess.PIPE, **quiet)
+    server = subprocess.Popen([python, script, "server", port, str(floats), keys, str(rounds), str(CLIENTS)],
+                              stdout=subprocess.PIPE, **quiet)
     await_listener(port)  # its clients give up when nobody listens yet
-    clients = [subprocess.Popen([python, script, "client", port, str(floats)], stdout=subprocess.DEVNULL, **quiet) for _ in range(CLIENTS)]
+    clients = [subprocess.Popen([python, script, "client", port, str(floats), keys], stdout=subprocess.DEVNULL, **quiet)
+               for _ in range(CLIENTS)]
     median = float(server.communicate()[0].split()[-1])
     for client in clients:
         client.wait()
@@ -80,17 +89,21 @@ def main():
     python = flower_python() if "--no-flower" not in sys.argv else None
     with tempfile.TemporaryDirectory() as keys:
         subprocess.run([BUILD / "rounds_bench", "keys", keys, str(CLIENTS)], check=True)
-        print(f"{'floats':>8} {'Parley ms':>10} {'bare ms':>9} {'Flower ms':>10} {'x bare':>7} {'x faster than Flower':>21}")
+        own_certificate(keys)
+        print(f"{'floats':>8} {'Parley ms':>10} {'bare ms':>9} {'Flower ms':>10} {'Flower+TLS':>11} {'x bare':>7} {'x Flower':>9} "
+              f"{'x Flower+TLS':>13}")
         for floats, rounds, flower_rounds in ((100, 300, 60), (100_000, 150, 30)):
-            ours, bare, theirs = [], [], []
+            ours, bare, theirs, tls = [], [], [], []
             for _ in range(REPEATS):
                 ours.append(over_grpc("rounds_bench", floats, rounds, keys))
                 bare.append(over_grpc("rounds_bare", floats, rounds, keys))
                 if python:
-                    theirs.append(flower(python, floats, flower_rounds))
+                    theirs.append(flower(python, floats, flower_rounds, "-"))
+                    tls.append(flower(python, floats, flower_rounds, keys))
             us, it = statistics.median(ours), statistics.median(bare)
-            them = statistics.median(theirs) if theirs else float("nan")
-            print(f"{floats:>8} {us:>10.3f} {it:>9.3f} {them:>10.2f} {us / it:>7.2f} {them / us:>21.1f}", flush=True)
+            plain, safe = (statistics.median(each) if each else float("nan") for each in (theirs, tls))
+            print(f"{floats:>8} {us:>10.3f} {it:>9.3f} {plain:>10.2f} {safe:>11.2f} {us / it:>7.2f} {plain / us:>9.1f} "
+                  f"{safe / us:>13.1f}", flush=True)
     for floats in (100, 100_000, 1_000_000):
         pairs = [local(floats, 200 if floats < 1e6 else 40) for _ in range(REPEATS)]
         runtime, bare = statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)

@@ -1,9 +1,11 @@
-"""The same round in Flower: a server, or a client, over its gRPC stream (without TLS, as it comes).
+"""The same round in Flower: a server, or a client, over its gRPC stream: as it comes, or with TLS (the server shows a
+certificate; this version's clients show none). KEYS is a folder with localhost.pem and localhost.key, or "-".
 
-    rounds_flower.py server PORT FLOATS ROUNDS CLIENTS      prints the median milliseconds of a round
-    rounds_flower.py client PORT FLOATS
+    rounds_flower.py server PORT FLOATS KEYS ROUNDS CLIENTS      prints the median milliseconds of a round
+    rounds_flower.py client PORT FLOATS KEYS
 """
 import logging
+import pathlib
 import sys
 import time
 
@@ -38,13 +40,16 @@ class Timed(flwr.server.strategy.FedAvg):
 
 
 if __name__ == "__main__":
-    role, port, floats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    role, port, floats, keys = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    own = None if keys == "-" else (pathlib.Path(keys) / "localhost.pem").read_bytes()
     if role == "client":
-        flwr.client.start_numpy_client(server_address=f"127.0.0.1:{port}", client=Client(floats))
+        flwr.client.start_numpy_client(server_address=f"localhost:{port}", client=Client(floats), root_certificates=own)
     else:
-        rounds, clients = int(sys.argv[4]), int(sys.argv[5])
+        rounds, clients = int(sys.argv[5]), int(sys.argv[6])
         strategy = Timed(clients, floats)
-        flwr.server.start_server(server_address=f"127.0.0.1:{port}", strategy=strategy,
+        shown = own and (own, own, (pathlib.Path(keys) / "localhost.key").read_bytes())
+        flwr.server.start_server(server_address=f"localhost:{port}", strategy=strategy, certificates=shown,
                                  config=flwr.server.ServerConfig(num_rounds=rounds))
-        laps = sorted(1000 * (b - a) for a, b in zip(strategy.times[len(strategy.times) // 10:], strategy.times[len(strategy.times) // 10 + 1:]))
+        later = strategy.times[len(strategy.times) // 10:]
+        laps = sorted(1000 * (b - a) for a, b in zip(later, later[1:]))
         print(f"{laps[len(laps) // 2]:.4f}")
