@@ -24,7 +24,7 @@ struct Options {
   std::int64_t steps = 1;
   std::optional<double> rate;
   std::string plan = "release";
-  double share = 0.5;
+  std::optional<double> share;
   std::string noise = "auto";
   std::string neighbours = "replace-one";
   bool json = false;
@@ -48,10 +48,10 @@ Result<Answer> sampled(const Target& target, const Options& options) {
 
 Result<Answer> select_and_release(const Target& target, const Options& options) {
   SelectAndRelease shape{.steps = options.steps};
-  shape.share = options.plan == "release" ? 0 : options.plan == "select" ? 1 : options.share;
+  shape.share = options.plan == "release" ? 0 : options.plan == "select" ? 1 : options.share.value_or(0.5);
   if (options.plan == "select+release" && !(shape.share > 0 && shape.share < 1))
     return fail(bad_input({.field = "--share"}, "must lie strictly between 0 and 1",
-                          fmt::format("{}", options.share)));
+                          fmt::format("{}", shape.share)));
   shape.noise = options.noise == "gaussian"  ? ValueNoise::kGaussian
                 : options.noise == "laplace" ? ValueNoise::kLaplace
                                              : ValueNoise::kAuto;
@@ -95,6 +95,10 @@ Result<int> run(const Options& options) {
   const bool sampling = options.rate.has_value();
   if (sampling && options.plan != "release")
     return fail(bad_input({.field = "--sampling-rate"}, "goes with --plan release only", options.plan));
+  if (sampling && options.noise == "laplace")
+    return fail(bad_input({.field = "--noise"}, "sums over a sample get Gaussian noise; leave --sampling-rate or this out", options.noise));
+  if (options.share && options.plan != "select+release")
+    return fail(bad_input({.field = "--share"}, "goes with --plan select+release only", options.plan));
   PARLEY_TRY(const Answer answer, sampling ? sampled(target, options) : select_and_release(target, options));
 
   if (options.json) {

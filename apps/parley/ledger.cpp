@@ -1,9 +1,12 @@
 // parley ledger: what was spent, by whom, on what, across runs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "apps/parley/verbs.h"
 #include "parley/core/text.h"
@@ -20,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 struct LedgerOptions {
   std::string directory;
-  std::string expected_head;
+  std::optional<std::string> expected_head;
   std::string data_set;
   std::string unit = "record";
   std::string neighbours = "replace-one";
@@ -71,25 +74,51 @@ std::string_view somebody(privacy::Unit unit) {
   return "?";
 }
 
-// Every number that is a bound is rounded up.
-std::string sentence(const Spent& spent) {
+// Every number that is a bound is rounded up. Sums of what was spent bound a run of runs that nobody chose by looking at earlier
+// results; whatever was chosen and why, the budget holds (privacy/ledger/composition.md).
+std::string sentence(const Spent& spent, bool others) {
   if (!spent.budget) return "no budget was set: nothing can be released";
   using privacy::rounded_up;
+  const auto factor = [](double epsilon) {
+    return epsilon < 700 ? fmt::format("a factor {} (e^{})", rounded_up(std::exp(epsilon), 3), rounded_up(epsilon, 4))
+                         : fmt::format("e^{}", rounded_up(epsilon, 4));
+  };
+  const auto except = [](double delta) {
+    return delta > 0 ? fmt::format(", except with probability {}", rounded_up(delta, 3)) : std::string();
+  };
   const privacy::Budget& budget = *spent.budget;
   std::string text;
-  if (spent.void_charges > 0)
-    text = fmt::format("No privacy is claimed: {} of {} charge{} drew noise from a seed, which can be repeated (a\n"
-                       "    simulation). With noise from the operating system this would hold:\n    ",
-                       with_commas(spent.void_charges), with_commas(spent.charges), spent.charges == 1 ? "" : "s");
-  text += fmt::format("All that was released of this data set so far, over all runs in this ledger and counted for this\n"
-                      "    unit and relation: {} could change the probability of any outcome by\n"
-                      "    at most a factor {} (e^{}), except with probability {}.\n",
-                      somebody(spent.purse.unit), rounded_up(std::exp(spent.epsilon), 3), rounded_up(spent.epsilon, 4),
-                      rounded_up(spent.delta, 3));
-  text += fmt::format("    The budget allows a factor {} (epsilon {}, delta {}); {} % of it is used.",
-                      rounded_up(std::exp(budget.epsilon.value()), 3), budget.epsilon.value(), budget.delta.value(),
+  if (spent.charges == 0) {
+    text = "Nothing was charged to this budget so far.\n";
+  } else {
+    if (spent.void_charges > 0)
+      text = fmt::format("No privacy is claimed: {} of {} charge{} drew noise from a seed, which can be repeated (a\n"
+                         "    simulation). With noise from the operating system this would hold:\n    ",
+                         with_commas(spent.void_charges), with_commas(spent.charges), spent.charges == 1 ? "" : "s");
+    text += fmt::format("All that was charged here so far, over all runs in this ledger and counted for this unit and\n"
+                        "    relation: {} could change the probability of any outcome by at most\n"
+                        "    {}{}, if no run was chosen by looking at the results of earlier ones.\n",
+                        somebody(spent.purse.unit), factor(spent.epsilon), except(spent.delta));
+    if (others)
+      text += "    What this data set was charged for other units or under the other relation comes on top, and is not counted here.\n";
+  }
+  text += fmt::format("    However runs are chosen, the budget holds: at most {}{}\n"
+                      "    (epsilon {}, delta {}). {} % of it is used.",
+                      factor(budget.epsilon.value()), except(budget.delta.value()), budget.epsilon.value(), budget.delta.value(),
                       rounded_up(100 * spent.used, 3));
   return text;
+}
+
+// Whether the data set was charged in another purse too.
+bool charged_elsewhere(const Spent& spent, const std::vector<Spent>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Spent& other) {
+    return other.charges > 0 && other.purse.data_set == spent.purse.data_set && !(other.purse == spent.purse);
+  });
+}
+
+// Names in a ledger may be any bytes.
+std::string dumped(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string counted(std::int64_t number, std::string_view what) {
@@ -103,21 +132,24 @@ Result<int> show(const LedgerOptions& options) {
   if (options.json) {
     Json json;
     json["purses"] = Json::array();
-    for (const Spent& spent : purses) json["purses"].push_back(to_json(spent));
+    for (const Spent& spent : purses) {
+      json["purses"].push_back(to_json(spent));
+      json["purses"].back()["charged_elsewhere"] = charged_elsewhere(spent, purses);
+    }
     json["entries"] = Json::array();
     for (const privacy::Entry& entry : entries)
       json["entries"].push_back({{"number", entry.number}, {"time", utc(entry.time)}, {"kind", entry.kind}, {"data_set", entry.purse.data_set},
                                  {"unit", privacy::name(entry.purse.unit)}, {"neighbours", privacy::name(entry.purse.neighbours)},
                                  {"run", entry.run}, {"release", entry.key}, {"content", Json::parse(entry.content, nullptr, false)},
                                  {"hash", entry.hash}});
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", dumped(json));
     return 0;
   }
   if (purses.empty()) fmt::print("The ledger is empty: no budget was set and nothing was released.\n");
   for (const Spent& spent : purses)
     fmt::print("{} ({} unit, {} neighbours)\n  {}, for {}\n    {}\n", printable(spent.purse.data_set),
                privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours), counted(spent.charges, "charge"),
-               counted(spent.releases, "release"), sentence(spent));
+               counted(spent.releases, "release"), sentence(spent, charged_elsewhere(spent, purses)));
   if (!options.entries) return 0;
   fmt::print("\n  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", "entry", "time (UTC)", "kind", "run", "release", "what");
   for (const privacy::Entry& entry : entries)
@@ -126,14 +158,22 @@ Result<int> show(const LedgerOptions& options) {
   return 0;
 }
 
+Result<std::string> a_head(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return fail(bad_input({.field = "--head"}, "must be the 64 hexadecimal digits that verify printed", text));
+  return text;
+}
+
 Result<int> verify(const LedgerOptions& options) {
   PARLEY_TRY(Ledger ledger, Ledger::open_read_only(options.directory));
   PARLEY_TRY(const std::string head, ledger.verify());
   PARLEY_TRY(const std::vector<privacy::Entry> entries, ledger.entries());
-  if (!options.expected_head.empty() && options.expected_head != head) {
-    bool earlier = false;
-    for (const privacy::Entry& entry : entries) earlier = earlier || entry.hash == options.expected_head;
-    if (!earlier) return fail(failed("the chain is whole, but it does not contain the given head: it was rewritten"));
+  if (options.expected_head) {
+    PARLEY_TRY(const std::string expected, a_head(*options.expected_head));
+    bool there = expected == std::string(expected.size(), '0');  // the head before the first entry
+    for (const privacy::Entry& entry : entries) there = there || entry.hash == expected;
+    if (!there) return fail(failed("the chain is whole, but it does not contain the given head: it was rewritten"));
   }
   if (options.json)
     fmt::print("{}\n", Json{{"whole", true}, {"entries", entries.size()}, {"head", head}}.dump(1));
@@ -155,11 +195,12 @@ Result<int> set_budget(const LedgerOptions& options) {
   const auto composition = options.composition == "steps" ? privacy::Composition::kSteps : privacy::Composition::kPlans;
   PARLEY_CHECK(ledger.set_budget(purse, {epsilon, delta, composition}));
   PARLEY_TRY(const Spent spent, ledger.spent(purse));
+  PARLEY_TRY(const std::vector<Spent> purses, ledger.purses());
   if (options.json)
-    fmt::print("{}\n", to_json(spent).dump(1));
+    fmt::print("{}\n", dumped(to_json(spent)));
   else
     fmt::print("{} ({} unit, {} neighbours)\n    {}\n", printable(purse.data_set), privacy::name(purse.unit), privacy::name(purse.neighbours),
-               sentence(spent));
+               sentence(spent, charged_elsewhere(spent, purses)));
   return 0;
 }
 

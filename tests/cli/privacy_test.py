@@ -172,7 +172,7 @@ class Private(CliTest):
         text = self.succeeds("ledger", "show", "site").stdout
         self.assertIn(f"1 charge, for {purse['releases']} releases", text)
         self.assertGreaterEqual(purse["releases"], 20)
-        self.assertIn("All that was released of this data set", text)
+        self.assertIn("All that was charged here so far", text)
         self.assertNotIn("No privacy is claimed", text)
         factor = float(re.search(r"at most a factor ([0-9.]+)", text)[1])
         self.assertGreaterEqual(factor, math.exp(purse["epsilon_spent"]))
@@ -192,6 +192,47 @@ class Private(CliTest):
                      says="must lie between 1e-9 and 1e9")
         for extreme in (("1e9", "0.999999"), ("1e-9", "1e-300"), ("1e9", "1e-300")):
             self.succeeds(*budget, extreme[0], "--delta", extreme[1], "--data-set", "a", "--composition", "steps")
+
+    def test_a_budget_by_steps_makes_no_run_free(self):
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "4", "--delta", "1e-5", "--composition", "steps")
+        privacy = self.json_of("train", "job.toml", "--set", "privacy.ledger=site", "--out", "run", "--quiet")["privacy"]
+        self.assertGreater(privacy["epsilon"], 0.1)
+        self.assertNotIn("Nothing was released", privacy["statement"])
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "2", "--delta", "1e-5")
+        purse = self.json_of("ledger", "show", "site")["purses"][0]
+        self.assertGreaterEqual(purse["epsilon_spent"], privacy["epsilon"])
+        self.succeeds("ledger", "verify", "site")
+
+    def test_a_job_opens_no_second_purse_by_itself(self):
+        both = ("train", "job.toml", "--set", "privacy.ledger=site", "--quiet")
+        other = ("--set", "privacy.neighbours=add-remove", "--set", "privacy.records=3000")
+        self.succeeds(*both, "--out", "run")
+        self.refuses(*both, *other, "--out", "more", code=3, says="--neighbours add-remove sets a budget of their own")
+        self.assertEqual(len(self.json_of("ledger", "show", "site")["purses"]), 1)
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "2", "--delta", "1e-5", "--neighbours", "add-remove")
+        self.succeeds(*both, *other, "--out", "more")
+        text = self.succeeds("ledger", "show", "site").stdout
+        self.assertEqual(text.count("comes on top, and is not counted here"), 2)
+
+    def test_what_a_ledger_says_of_odd_names_heads_and_nothing(self):
+        name = b"\xff\xfe"
+        budget = ["ledger", "budget", "odd", "--epsilon", "1e9", "--delta", "0.5", "--data-set"]
+        subprocess.run([BINARY, *budget, name], cwd=self.folder, check=True, capture_output=True)
+        self.assertEqual(self.json_of("ledger", "show", "odd")["purses"][0]["charges"], 0)
+        text = self.succeeds("ledger", "show", "odd").stdout
+        self.assertIn("Nothing was charged to this budget so far", text)
+        self.assertNotIn("inf", text)
+        head = self.json_of("ledger", "verify", "odd")["head"]
+        self.succeeds("ledger", "verify", "odd", "--head", head.upper())
+        self.succeeds("ledger", "verify", "odd", "--head", "0" * 64)
+        for wrong in ("", "abc", "z" * 64):
+            self.refuses("ledger", "verify", "odd", "--head", wrong, says="64 hexadecimal digits")
+        self.refuses("ledger", "verify", "odd", "--head", "1" * 64, code=1, says="rewritten")
+
+    def test_calibrate_refuses_what_it_would_not_use(self):
+        ask = ("calibrate", "--epsilon", "1", "--delta", "1e-6")
+        self.refuses(*ask, "--share", "0.4", says="--plan select+release only")
+        self.refuses(*ask, "--sampling-rate", "0.1", "--noise", "laplace", says="Gaussian noise")
 
     def test_what_is_not_public_is_refused(self):
         def refused(assignment, says):

@@ -175,7 +175,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
     site->gate_ = std::make_unique<Gate>(Gate::rehearsal(site->purse_));
   } else {
     PARLEY_CHECK(site->open_ledger(run, {epsilon, delta, privacy::Composition::kPlans}));
-    PARLEY_TRY(Gate gate, run.kept ? Gate::resume(*site->ledger_, site->purse_, site->run_, *site->bits_, *run.kept)
+    PARLEY_TRY(Gate gate, run.kept ? Gate::resume(*site->ledger_, site->purse_, site->run_, *site->bits_, *run.kept, privacy::AnswersAreMarked{})
                                    : Gate::open(*site->ledger_, site->purse_, site->run_, *site->bits_));
     site->gate_ = std::make_unique<Gate>(std::move(gate));
     if (section.calibration == algorithms::Calibration::kPaper) site->gate_->cover_cost();
@@ -202,10 +202,29 @@ Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) 
   }
   // A reproduction of a paper finds out what it costs when it plans (Gate::cover_cost).
   if (section_.calibration == algorithms::Calibration::kPaper) return {};
+  PARLEY_CHECK(check_other_purses());
   PARLEY_TRY(const bool set, ledger_->set_budget_if_none(purse_, wanted));
   if (!set) return {};
   notes_.push_back(fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
                                "parley ledger budget sets another", printable(purse_.data_set), section_.ledger, wanted.epsilon.value(), wanted.delta.value()));
+  return {};
+}
+
+// Costs for two units or under two relations do not add up. A job gets no second budget for one data set by itself: a
+// person sets it, who then knows that there are two.
+Result<void> PrivateSite::check_other_purses() {
+  PARLEY_TRY(const std::vector<privacy::Spent> purses, ledger_->purses());
+  for (const privacy::Spent& spent : purses)
+    if (spent.purse == purse_ && spent.budget) return {};
+  for (const privacy::Spent& spent : purses)
+    if (spent.purse.data_set == purse_.data_set && spent.charges > 0)
+      return fail(Error{
+          Fault::kBudgetEnded,
+          fmt::format("data set '{}' was charged for one {} under {} neighbours before, and costs for one {} under {} are not "
+                      "counted there; parley ledger budget {} --data-set {} --unit {} --neighbours {} sets a budget of their own",
+                      printable(purse_.data_set), privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
+                      privacy::name(purse_.unit), privacy::name(purse_.neighbours), section_.ledger,
+                      printable(purse_.data_set), privacy::name(purse_.unit), privacy::name(purse_.neighbours))});
   return {};
 }
 

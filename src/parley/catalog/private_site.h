@@ -99,6 +99,7 @@ class PrivateSite {
  private:
   PrivateSite(PublicFacts facts, privacy::GridFeatures features) : facts_(std::move(facts)), features_(std::move(features)) {}
   Result<void> open_ledger(const PaidRun& run, const privacy::Budget& wanted);
+  Result<void> check_other_purses();
 
   PublicFacts facts_;
   privacy::GridFeatures features_;

@@ -1,5 +1,7 @@
 // Whole plans in the ledger, under the conditions that lose money elsewhere.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +10,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/ledger/entry_text.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/ledger/standing.h"
 
@@ -149,6 +153,56 @@ TEST_F(PlanChargesTest, ALoweredBudgetCountsThePlansBefore) {
   // By steps the same events count through the filter.
   ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(0.6), kDelta, Composition::kSteps}));
   EXPECT_EQ(ledger.charge_plan(kPatients, request("c", 0.04, 5))->steps, 2);
+}
+
+// A budget by steps asks the filter, and the plan has its price all the same: the run claims it, and a later budget by plans
+// counts it.
+TEST_F(PlanChargesTest, APlanUnderABudgetByStepsIsNotFree) {
+  Ledger ledger = opened();
+  const PlanRequest gaussians{.run = "a", .key = "plan", .step = {{Gaussian{20, 1}, 1}}, .steps = 10, .delta = kDelta};
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(2.0), kDelta, Composition::kSteps}));
+  const auto quoted = ledger.quote(kPatients, gaussians);
+  const auto receipt = ledger.charge_plan(kPatients, gaussians);
+  ASSERT_TRUE(quoted && receipt);
+  ASSERT_EQ(receipt->steps, 10);
+  const double cost = *epsilon_at(gaussians.plan(kPatients.neighbours, 10), kDelta);
+  EXPECT_GE(receipt->epsilon, cost);
+  EXPECT_GE(quoted->epsilon, cost);
+  EXPECT_GE(ledger.paid_plan(kPatients, "a", "plan")->value().receipt.epsilon, cost);
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(1.2 * cost), *Delta::make(1e-5), Composition::kPlans}));
+  EXPECT_GE(ledger.spent(kPatients)->epsilon, cost);
+  PlanRequest again = gaussians;
+  again.run = "b";
+  EXPECT_LT(ledger.charge_plan(kPatients, again).value_or(PlanReceipt{}).steps, 10);
+  EXPECT_TRUE(ledger.verify());
+}
+
+// The chain has no secret. A price that does not cover its releases shows in verify(); one of nothing, as earlier versions
+// wrote it, counts as the most that it can stand for.
+TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
+  for (const double stated : {0.001, 0.0}) {
+    fs::remove_all(folder_);
+    allow(3.0);
+    const Plan plan{kPatients.neighbours, {{Gaussian{20, 1}, 10}}};
+    std::string budget_hash;
+    {
+      Ledger ledger = opened();
+      budget_hash = ledger.entries()->back().hash;
+    }
+    Entry forged{.number = 2, .time = 1, .kind = "plan", .purse = kPatients, .run = "a", .key = "plan",
+                 .content = to_json(ChargedPlan{plan, {stated, stated > 0 ? 1e-6 : 0.0}}, 10, 10)};
+    const std::string hash = linked(budget_hash, forged);
+    sqlite3* connection = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ / "ledger.sqlite").c_str(), &connection), SQLITE_OK);
+    const std::string sql = fmt::format(
+        "INSERT INTO entry VALUES (2, 1, 'plan', 'patients', 'record', 'replace-one', 'a', 'plan', '{0}', '{1}');"
+        "UPDATE head SET number = 2, hash = '{1}'", forged.content, hash);
+    ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+    sqlite3_close(connection);
+    Ledger ledger = opened();
+    EXPECT_EQ(ledger.verify().has_value(), stated == 0);
+    if (stated == 0) EXPECT_FALSE(ledger.charge_plan(kPatients, request("b", 0.001, 1)));
+  }
 }
 
 TEST_F(PlanChargesTest, ASingleReleaseBetweenPlansMustBePure) {

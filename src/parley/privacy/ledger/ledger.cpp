@@ -88,8 +88,27 @@ struct Ledger::State {
     }
     if (entry.kind != "plan" && entry.kind != "void-plan") return fail(damaged(entry.number, "is of an unknown kind"));
     PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
-    standing.note_plan(charged.plan, charged.price, entry.kind == "plan");
+    standing.note_plan(charged.plan, price_in(charged), entry.kind == "plan");
     return {};
+  }
+
+  // A release costs something. Earlier versions wrote down that it does not where a budget counted by steps: then what its
+  // noise costs without any delta stands for it, without limit where there is no such number.
+  static Price price_in(const ChargedPlan& charged) {
+    if (charged.price.epsilon > 0 || charged.plan.events.empty()) return charged.price;
+    return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
+  }
+
+  // Whether the price that an entry states covers its releases. Calibration and pricing may use different grids.
+  static Result<void> check_price(const ChargedPlan& charged) {
+    constexpr double kGrids = 2e-3;
+    const Price stated = price_in(charged);
+    PARLEY_TRY(const double pure, pure_epsilon(charged.plan));
+    if (stated.epsilon >= pure) return {};
+    PARLEY_TRY(const Delta delta, Delta::make(stated.delta));
+    PARLEY_TRY(const double cost, epsilon_at(charged.plan, delta));
+    if (stated.epsilon * (1 + kGrids) >= cost) return {};
+    return fail(failed("a price below its cost"));
   }
 
   static Result<Entry> read_row(const Statement& row) {
@@ -233,23 +252,28 @@ struct Ledger::State {
   };
   static Offer offer_for(const Standing& standing, const Purse& purse, const PlanRequest& request) {
     Offer offer;
-    const Price left = standing.left();
+    const bool by_plans = standing.budget()->composition == Composition::kPlans;
+    const Price left = by_plans ? standing.left() : Price{standing.budget()->epsilon.value(), request.delta.value()};
     const auto delta = Delta::make(std::min(request.delta.value(), left.delta));
+    const auto priced = [&](ChargedPlan& charged) {
+      const auto pure = pure_epsilon(charged.plan);
+      // Delta that is used up leaves what needs none.
+      const auto price = delta ? price_of(charged.plan, *delta, left.epsilon)
+                               : (pure ? Result<Price>(Price{*pure, 0}) : fail(pure.error()));
+      if (!price || !std::isfinite(price->epsilon)) return false;
+      charged.price = *price;
+      return true;
+    };
     const auto fits = [&](std::int64_t steps) {
       ChargedPlan charged{request.plan(purse.neighbours, steps), {}};
-      if (standing.budget()->composition == Composition::kPlans) {
-        const auto pure = pure_epsilon(charged.plan);
-        // Delta that is used up leaves what needs none.
-        const auto price = delta ? price_of(charged.plan, *delta, left.epsilon)
-                                 : (pure ? Result<Price>(Price{*pure, 0}) : fail(pure.error()));
-        if (!price || !std::isfinite(price->epsilon)) return false;
-        charged.price = *price;
-      }
+      if (by_plans && !priced(charged)) return false;
       if (!standing.allows(charged.plan, charged.price)) return false;
       if (steps >= offer.steps) offer = {steps, std::move(charged)};
       return true;
     };
     longest_prefix(request.steps, fits);
+    // By steps a price decides nothing here, but it is what the run claims, and what counts under a later budget by plans.
+    if (offer.steps > 0 && !by_plans && !priced(offer.charged)) return {};
     return offer;
   }
 
@@ -427,7 +451,12 @@ Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<co
   state.writing = true;
   const std::vector<State::Waiting*> batch = std::exchange(state.queue, {});
   lock.unlock();
-  state.write(batch);
+  try {
+    state.write(batch);
+  } catch (...) {  // memory ended: nothing was committed, and nobody waits for an answer that will not come
+    for (State::Waiting* waiting : batch) waiting->outcome = fail(failed("the ledger could not be written; nothing was released"));
+    state.forget();
+  }
   lock.lock();
   state.writing = false;
   state.turn.notify_all();
@@ -494,7 +523,8 @@ Result<std::optional<PaidPlan>> Ledger::paid_plan(const Purse& purse, const std:
   PARLEY_TRY(const bool found, search.step());
   if (!found) return std::nullopt;
   PARLEY_TRY(ChargedPlan charged, parse_charged_plan(search.text(2)));
-  return PaidPlan{{search.integer(0), charged.steps, charged.price.epsilon, charged.price.delta}, std::move(charged.plan), search.text(1) == "plan"};
+  const Price price = State::price_in(charged);
+  return PaidPlan{{search.integer(0), charged.steps, price.epsilon, price.delta}, std::move(charged.plan), search.text(1) == "plan"};
 }
 
 Result<bool> Ledger::knows(const Purse& purse, const std::string& run) {
@@ -566,9 +596,12 @@ Result<std::string> Ledger::verify() {
   std::int64_t number = 0;
   std::string hash = kGenesis;
   PARLEY_CHECK(state_->reading([&] {
-    return state_->walk(number, hash, [](const Entry& entry) -> Result<void> {
+    return state_->walk(number, hash, [&](const Entry& entry) -> Result<void> {
       if (entry.kind.ends_with("charge")) PARLEY_CHECK(parse_event(entry.content));
-      if (entry.kind.ends_with("plan")) PARLEY_CHECK(parse_charged_plan(entry.content));
+      if (!entry.kind.ends_with("plan")) return {};
+      PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
+      if (!State::check_price(charged))
+        return fail(state_->damaged(entry.number, "states a price that does not cover its releases"));
       return {};
     });
   }));
