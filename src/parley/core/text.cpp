@@ -5,15 +5,22 @@
 #include <algorithm>
 #include <array>
 
+#include "parley/core/utf8.h"
+
 namespace parley {
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   out.reserve(std::min(text.size(), limit + 3));
-  for (const char c : text) {
-    if (out.size() >= limit) return out + "...";
-    const auto byte = static_cast<unsigned char>(c);
-    out += (byte < 0x20 || byte == 0x7f) ? '?' : c;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_character(text, at);
+    if (out.size() + std::max<std::size_t>(length, 1) > limit) return out + "...";
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (length == 0 || byte < 0x20 || byte == 0x7f)
+      out += '?';
+    else
+      out += text.substr(at, length);
+    at += std::max<std::size_t>(length, 1);
   }
   return out;
 }
