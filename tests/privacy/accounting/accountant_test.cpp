@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -273,6 +274,44 @@ TEST(Accountant, UnprotectedReleaseHasNoFiniteEpsilon) {
   for (const Accountant accountant : kAccountants) {
     EXPECT_EQ(epsilon_of(plan, 0.5, accountant), std::numeric_limits<double>::infinity());
     EXPECT_EQ(delta_at(plan, 100, accountant).value(), 1);
+  }
+}
+
+TEST(Accountant, ADeltaTooSmallForADoubleIsNotZero) {
+  const Plan gaussian{Neighbours::kReplaceOne, {{Gaussian{10, 1}, 1}}};
+  for (const Accountant each : {Accountant::kZcdp, Accountant::kRdp, Accountant::kPld, Accountant::kBest})
+    EXPECT_GT(*delta_at(gaussian, 10, each), 0) << name(each);
+  EXPECT_GT(account_at_epsilon(gaussian, 1000)->delta, 0);
+  const Plan pure{Neighbours::kReplaceOne, {{Pure{0.5}, 2}}};
+  EXPECT_EQ(*delta_at(pure, 1.0), 0);
+  EXPECT_GT(*delta_at(pure, 0.999), 0);
+}
+
+// delta of an exponential mechanism of `range` and randomised response of `pure` together, in closed form: the loss of the
+// first has density c e^(l/2) on (-range, range), that of the second is +-pure.
+double exact_delta(double range, double pure, double epsilon) {
+  const double c = 1 / (4 * std::sinh(range / 2));
+  double delta = 0;
+  for (const double sign : {1.0, -1.0}) {
+    const double needed = epsilon - sign * pure;
+    const double from = std::max(needed, -range);
+    if (from >= range) continue;
+    const double chance = 1 / (1 + std::exp(-sign * pure));
+    delta += chance * 2 * c *
+             (std::exp(range / 2) - std::exp(from / 2) - std::exp(needed) * (std::exp(-from / 2) - std::exp(-range / 2)));
+  }
+  return delta;
+}
+
+TEST(Accountant, CoarseGridsOfFlatLossesAreNeverBelowTheClosedForm) {
+  for (const auto& [range, pure, epsilon] : {std::array{8.0, 5.6, 12.0}, {1.0, 0.7, 0.5}, {3.0, 1.0, 2.0}, {0.5, 0.2, 0.3}}) {
+    const Plan plan{Neighbours::kReplaceOne, {{Exponential{range}, 1}, {Pure{pure}, 1}}};
+    const double exact = exact_delta(range, pure, epsilon);
+    for (const double grid : {0.1, 1e-2, 1e-3}) {
+      const double delta = *delta_at(plan, epsilon, Accountant::kPld, grid);
+      EXPECT_GE(delta, exact * (1 - 1e-12)) << range << " and " << pure << " at epsilon " << epsilon << ", grid " << grid;
+      EXPECT_LE(delta, exact * 1.1);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "parley/privacy/accounting/conversion.h"
 #include "parley/privacy/accounting/loss_composition.h"
@@ -323,8 +324,7 @@ double epsilon_by(const Composition& plan, double delta, Accountant accountant, 
   return best;
 }
 
-double delta_by(const Composition& plan, double epsilon, Accountant accountant, double grid) {
-  if (plan.unprotected) return 1;
+double computed_delta(const Composition& plan, double epsilon, Accountant accountant, double grid) {
   switch (accountant) {
     case Accountant::kBasic:
       return basic_delta(plan, epsilon);
@@ -340,8 +340,23 @@ double delta_by(const Composition& plan, double epsilon, Accountant accountant, 
       break;
   }
   double best = 1;
-  for (const Accountant each : kAccountants) best = std::min(best, delta_by(plan, epsilon, each, grid));
+  for (const Accountant each : kAccountants) best = std::min(best, computed_delta(plan, epsilon, each, grid));
   return best;
+}
+
+double pure_sum(const Composition& plan) {
+  double sum = 0;
+  for (const Event& event : plan.events)
+    sum += static_cast<double>(event.count) * accounting::pure_epsilon(event.mechanism);
+  return sum;
+}
+
+// 0 is said only where it is true: a number that is too small for a double is not none.
+double delta_by(const Composition& plan, double epsilon, Accountant accountant, double grid) {
+  if (plan.unprotected) return 1;
+  const double delta = computed_delta(plan, epsilon, accountant, grid);
+  constexpr double kSmallest = std::numeric_limits<double>::min();
+  return delta >= kSmallest || pure_sum(plan) <= epsilon ? delta : kSmallest;
 }
 
 Result<void> check_epsilon(double epsilon) {
@@ -413,10 +428,7 @@ Result<Account> account_at_epsilon(const Plan& plan, double epsilon) {
 
 Result<double> pure_epsilon(const Plan& plan) {
   PARLEY_CHECK(validate(plan));
-  double sum = 0;
-  for (const Event& event : Composition(plan).events)
-    sum += static_cast<double>(event.count) * accounting::pure_epsilon(event.mechanism);
-  return sum * (1 + kSlack);
+  return pure_sum(Composition(plan)) * (1 + kSlack);
 }
 
 Result<double> zcdp_of(const Plan& plan) {

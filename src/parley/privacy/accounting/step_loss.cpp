@@ -103,7 +103,8 @@ void integrate_cells(const Law& law, double low, double high, double step, GridB
     }
     right = std::min(right, high);
     const double width = right - left;
-    const double change = width * law.steepness(std::max(std::fabs(left), std::fabs(right)));
+    // Of log_s, or of the logarithm of the weights that a cell gives to its two ends.
+    const double change = std::max(width * law.steepness(std::max(std::fabs(left), std::fabs(right))), 0.5 * step);
     const bool narrow = width < 0.5 * law.panel();
     const Rule& rule = change < 4e-3 && narrow   ? kTwo
                        : change < 5e-2 && narrow ? kThree
