@@ -374,7 +374,7 @@ TEST_F(GatePlanTest, AResumedRunIsNotChargedAgainAndHasWhatWasLeft) {
   }
   EXPECT_FALSE(gate(bits).reserve(reservation, kTarget.delta))
       << "who does not say that it was here before is refused";
-  Gate again = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, kept));
+  Gate again = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, kept, AnswersAreMarked{}));
   EXPECT_EQ(again.progress().left, kept.left) << "before it reserves, what was kept stands";
   ASSERT_EQ(*again.reserve(reservation, kTarget.delta), 3);
   EXPECT_EQ(again.progress().left, kept.left);
@@ -389,17 +389,17 @@ TEST_F(GatePlanTest, AResumedRunDrawsFromNoPlanButItsOwn) {
   SeededGenerator bits(1);
   const StepNoise planned = noise(3);
   ASSERT_TRUE(gate(bits).reserve({.step = planned.step, .steps = 3}, kTarget.delta));
-  Gate other = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {}));
+  Gate other = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {}, AnswersAreMarked{}));
   EXPECT_FALSE(other.reserve({.step = noise(4).step, .steps = 3}, kTarget.delta))
       << "less noise than was paid for";
   const auto secure = SecureGenerator::from_system();
-  Gate claims = std::move(*Gate::resume(*ledger_, kPatients, "run", **secure, {}));
+  Gate claims = std::move(*Gate::resume(*ledger_, kPatients, "run", **secure, {}, AnswersAreMarked{}));
   EXPECT_FALSE(claims.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "charged as void";
   Gate unknown =
-      std::move(*Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}));
+      std::move(*Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}, AnswersAreMarked{}));
   EXPECT_FALSE(unknown.reserve({.step = planned.step, .steps = 3}, kTarget.delta))
       << "this ledger never held it";
-  Gate more = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {.plans = 1, .left = {4, 4}}));
+  Gate more = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {.plans = 1, .left = {4, 4}}, AnswersAreMarked{}));
   EXPECT_FALSE(more.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "more left than there was";
   EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
 }

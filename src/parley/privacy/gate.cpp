@@ -44,7 +44,7 @@ Result<Gate> Gate::open(Ledger& ledger, Purse purse, std::string run, Bits& bits
   return Gate(&ledger, std::move(purse), std::move(run), &bits);
 }
 
-Result<Gate> Gate::resume(Ledger& ledger, Purse purse, std::string run, Bits& bits, Progress kept) {
+Result<Gate> Gate::resume(Ledger& ledger, Purse purse, std::string run, Bits& bits, Progress kept, AnswersAreMarked) {
   if (kept.plans > 1) return fail(failed("a run of several plans cannot be taken up again"));
   PARLEY_TRY(Gate gate, open(ledger, std::move(purse), std::move(run), bits));
   gate.releases_ = kept.releases;

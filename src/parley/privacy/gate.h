@@ -80,6 +80,10 @@ struct Progress {
 // Everything a gate released, in order, as numbers (an index is one number).
 using Transcript = std::vector<double>;
 
+// Whoever writes AnswersAreMarked{} says in the open that nothing of the run leaves before Ledger::mark_answer() returned,
+// and that `kept` is what was kept with the last answer that left (ledger/resuming.md).
+struct AnswersAreMarked {};
+
 class PaidRuns;
 
 class Gate {
@@ -87,8 +91,8 @@ class Gate {
   // Releases from this gate are paid from `purse` for the run `run`. Ledger and generator must outlive it.
   static Result<Gate> open(Ledger& ledger, Purse purse, std::string run, Bits& bits);
   // The gate of a run that was here before: a plan that its ledger holds is not charged again, and `kept` says what of it
-  // is used. Whoever calls this answers for `kept` being what the last answer that left was kept with.
-  static Result<Gate> resume(Ledger& ledger, Purse purse, std::string run, Bits& bits, Progress kept);
+  // is used. What was drawn since is drawn again, so none of it may have left: see AnswersAreMarked.
+  static Result<Gate> resume(Ledger& ledger, Purse purse, std::string run, Bits& bits, Progress kept, AnswersAreMarked);
   // A gate that releases what another one did, whatever it is given, and claims nothing: who runs an algorithm again
   // with it, on any other data, must get the same model, because a model is made of released values only.
   static Gate replay(Transcript transcript, Purse purse);
