@@ -1,3 +1,15 @@
+# Headers that nearly every file reads are parsed once, for `first`, and `target` reads what came of it: about a second
+# for each file. Both need the same flags. Files include what they use all the same.
+set(PARLEY_SEEN_EVERYWHERE <algorithm> <cmath> <cstdint> <functional> <memory> <optional> <span> <string> <string_view>
+    <utility> <vector> <fmt/format.h>)
+function(parley_parse_once target first)
+  if(target STREQUAL first)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  endif()
+endfunction()
+
 # parley_layer(NAME SOURCES a.cpp ... [USES layers...] [LIBRARIES public...] [PRIVATE private...])
 # One folder, one layer, one static library parley_NAME. USES may name lower layers only;
 # scripts/check_layers.py checks the includes against the same table.
@@ -9,6 +21,7 @@ function(parley_layer name)
     target_link_libraries(parley_${name} PUBLIC parley_${layer})
   endforeach()
   target_link_libraries(parley_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE})
+  parley_parse_once(parley_${name} parley_core ${PARLEY_SEEN_EVERYWHERE})
 endfunction()
 
 add_custom_target(unit_tests)  # every GoogleTest program of a layer
@@ -24,6 +37,7 @@ function(parley_tests layer)
   # The code under test is optimised; the test's own code is compiled quickly instead.
   target_compile_options(test_${layer} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
   target_compile_definitions(test_${layer} PRIVATE PARLEY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  parley_parse_once(test_${layer} test_core ${PARLEY_SEEN_EVERYWHERE} <gtest/gtest.h>)
   add_dependencies(unit_tests test_${layer})
   add_test(NAME ${layer} COMMAND test_${layer})
   set_tests_properties(${layer} PROPERTIES LABELS unit

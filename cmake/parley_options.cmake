@@ -20,6 +20,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 else()
   # clang does not know every pragma and target name that is there for GCC.
   add_compile_options(-Wno-unknown-pragmas -Wno-unknown-warning-option -Wno-ignored-attributes)
+  # The time of day in a precompiled header would keep ccache from finding anything that read it.
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 # Results must not depend on the compiler contracting a*b+c on one machine and not on another;
 # kernels that want fused operations ask for them by name.
