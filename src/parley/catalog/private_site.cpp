@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/catalog/privacy_across.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/accounting/statement.h"
@@ -98,7 +99,7 @@ std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", nu
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
   std::string text = fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
                                  privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3), privacy::name(report.unit),
-                                 privacy::name(report.neighbours), privacy::name(report.against),
+                                 privacy::name(report.neighbours), against_whom(report),
                                  privacy::in_words(report.epsilon, report.delta, report.neighbours, report.unit));
   if (report.neighbours == privacy::Neighbours::kAddRemove)
     text += " How many records there are is covered too: the number that the job states stands for it, and tables of up to four times as many are meant.";
