@@ -30,7 +30,7 @@ test-release: build
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
 # Long loops over numbers, which take minutes without optimisation, run in test-release alone. SANITIZED='*' runs them here too.
-SANITIZED ?= -ExactSparse.AgreesWithLong*:ExactSparse.StaysOnTheBall*:AdmmSharingSensitivity.IsNever*:Accountant.Extreme*:HiddenCount.*Move*:Tasks/SgdOnEveryLoss.ComesClose*:PrivateFrankWolfe.LazyEnds*:FedIterHt.Needs*
+SANITIZED ?= -ExactSparse.AgreesWithLong*:ExactSparse.StaysOnTheBall*:AdmmSharingSensitivity.IsNever*:Accountant.Extreme*:HiddenCount.*Move*:Tasks/SgdOnEveryLoss.ComesClose*:PrivateFrankWolfe.LazyEnds*:FedIterHt.Needs*:Doors.NoisyMax*:Doors.TheBestTwo*:NoisyTotalTest.EveryEntry*:ParseNumber.AgreesWithStrtod*:ParseNumber.RoundsMid*:Tasks/SgdOnEveryLoss.ReachesTheOptimum*:Optima.OfSmooth*
 
 test-sanitized: setup
 	@cmake --preset dev >/dev/null
