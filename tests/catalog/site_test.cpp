@@ -189,7 +189,7 @@ TEST_P(SiteTest, AnotherUnitGivesChargedDataNoSecondBudget) {
   auto ledger = *privacy::Ledger::open(site_.ledger);
   ASSERT_TRUE(ledger.set_budget(other, budget));
   ASSERT_TRUE(ledger.charge(other, {.run = "before", .key = "one", .event = {privacy::Pure{0.1}, 1}}));
-  EXPECT_TRUE(refuses("limits.unit"));
+  EXPECT_TRUE(refuses("was charged for one " + std::string(privacy::name(other.unit)) + " under replace-one neighbours before"));
   ASSERT_TRUE(ledger.set_budget(own, budget));
   EXPECT_EQ(refusal(), "") << "a person set it";
 }

@@ -196,6 +196,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
 
 Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) {
   PARLEY_TRY(ledger_, privacy::Ledger::open(section_.ledger));
+  PARLEY_CHECK(check_other_purses());
   if (run.cap == PaidRun::Cap::kOfSite) {
     PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
     if (!run.budget || run.budget == spent.budget) return {};
@@ -203,7 +204,6 @@ Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) 
   }
   // A reproduction of a paper finds out what it costs when it plans (Gate::cover_cost).
   if (section_.calibration == algorithms::Calibration::kPaper) return {};
-  PARLEY_CHECK(check_other_purses());
   PARLEY_TRY(const bool set, ledger_->set_budget_if_none(purse_, wanted));
   if (!set) return {};
   notes_.push_back(fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
@@ -211,8 +211,8 @@ Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) 
   return {};
 }
 
-// Costs for two units or under two relations do not add up. A job gets no second budget for one data set by itself: a
-// person sets it, who then knows that there are two.
+// Costs for two units or under two relations do not add up. Neither a job nor another word in SITE.toml gives charged data a
+// second budget by itself: a person sets it in the ledger, and then knows that there are two.
 Result<void> PrivateSite::check_other_purses() {
   PARLEY_TRY(const std::vector<privacy::Spent> purses, ledger_->purses());
   for (const privacy::Spent& spent : purses)

@@ -127,26 +127,9 @@ std::string name_of(const Job& job, const rounds::Opening& opening) {
                      privacy::digest_of(opening.job).substr(0, 16));
 }
 
-// Costs for two units, or under two relations, are never added up. So another word in SITE.toml gives charged data no
-// second budget by itself: a person sets it in the ledger, and then knows that there are two.
-Result<void> check_other_purses(const Site& site, const Job& job) {
-  PARLEY_TRY(privacy::Ledger ledger, privacy::Ledger::open(site.ledger));
-  PARLEY_TRY(const std::vector<privacy::Spent> purses, ledger.purses());
-  const privacy::Purse own{site.name, job.privacy->unit, job.privacy->neighbours};
-  for (const privacy::Spent& spent : purses)
-    if (spent.purse == own && spent.budget) return {};
-  for (const privacy::Spent& spent : purses)
-    if (spent.purse.data_set == site.name && spent.charges > 0)
-      return fail(bad_input(about(site, spent.purse.unit != own.unit ? "limits.unit" : "limits.neighbours"),
-                            "is not what this data set was charged under before; parley ledger budget sets a second budget",
-                            fmt::format("{}, {}", privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours))));
-  return {};
-}
-
 // Opens the site's own ledger and gate, whatever the job says about them.
 Result<void> open_private(const Site& site, Job job, const rounds::Opening& opening, PartyTable& table) {
   PARLEY_CHECK(check_public(site, job, table));
-  PARLEY_CHECK(check_other_purses(site, job));
   job.privacy->ledger = site.ledger;
   PaidRun run{
       .name = name_of(job, opening), .kept = {}, .cap = PaidRun::Cap::kOfSite, .budget = site.limits.budget};
