@@ -4,9 +4,11 @@
 #include <openssl/sha.h>
 
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "parley/core/text.h"
+#include "parley/privacy/accounting/accountant.h"
 
 namespace parley::privacy {
 
@@ -78,6 +80,22 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
   for (const char* key : {"epsilon", "delta", "steps", "of"}) json.erase(key);
   PARLEY_TRY(charged.plan, parse_plan(json.dump(), "plan"));
   return charged;
+}
+
+Price price_in(const ChargedPlan& charged) {
+  if (charged.price.epsilon > 0 || charged.plan.events.empty()) return charged.price;
+  return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
+}
+
+Result<void> check_price(const ChargedPlan& charged) {
+  constexpr double kGrids = 2e-3;  // calibration and pricing may use different ones
+  const Price stated = price_in(charged);
+  PARLEY_TRY(const double pure, pure_epsilon(charged.plan));
+  if (stated.epsilon >= pure) return {};
+  PARLEY_TRY(const Delta delta, Delta::make(stated.delta));
+  PARLEY_TRY(const double cost, epsilon_at(charged.plan, delta));
+  if (stated.epsilon * (1 + kGrids) >= cost) return {};
+  return fail(failed("a price below its cost"));
 }
 
 }  // namespace parley::privacy

@@ -28,4 +28,10 @@ struct ChargedPlan {
 std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t wanted);
 Result<ChargedPlan> parse_charged_plan(const std::string& text);
 
+// A release costs something. Earlier versions wrote down that it does not where a budget counted by steps: then what its
+// noise costs without any delta stands for it, without limit where there is no such number.
+Price price_in(const ChargedPlan& charged);
+// Whether the price that an entry states covers its releases.
+Result<void> check_price(const ChargedPlan& charged);
+
 }  // namespace parley::privacy

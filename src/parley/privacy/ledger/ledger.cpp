@@ -92,25 +92,6 @@ struct Ledger::State {
     return {};
   }
 
-  // A release costs something. Earlier versions wrote down that it does not where a budget counted by steps: then what its
-  // noise costs without any delta stands for it, without limit where there is no such number.
-  static Price price_in(const ChargedPlan& charged) {
-    if (charged.price.epsilon > 0 || charged.plan.events.empty()) return charged.price;
-    return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
-  }
-
-  // Whether the price that an entry states covers its releases. Calibration and pricing may use different grids.
-  static Result<void> check_price(const ChargedPlan& charged) {
-    constexpr double kGrids = 2e-3;
-    const Price stated = price_in(charged);
-    PARLEY_TRY(const double pure, pure_epsilon(charged.plan));
-    if (stated.epsilon >= pure) return {};
-    PARLEY_TRY(const Delta delta, Delta::make(stated.delta));
-    PARLEY_TRY(const double cost, epsilon_at(charged.plan, delta));
-    if (stated.epsilon * (1 + kGrids) >= cost) return {};
-    return fail(failed("a price below its cost"));
-  }
-
   static Result<Entry> read_row(const Statement& row) {
     Entry entry;
     entry.number = row.integer(0);
@@ -523,7 +504,7 @@ Result<std::optional<PaidPlan>> Ledger::paid_plan(const Purse& purse, const std:
   PARLEY_TRY(const bool found, search.step());
   if (!found) return std::nullopt;
   PARLEY_TRY(ChargedPlan charged, parse_charged_plan(search.text(2)));
-  const Price price = State::price_in(charged);
+  const Price price = price_in(charged);
   return PaidPlan{{search.integer(0), charged.steps, price.epsilon, price.delta}, std::move(charged.plan), search.text(1) == "plan"};
 }
 
@@ -600,7 +581,7 @@ Result<std::string> Ledger::verify() {
       if (entry.kind.ends_with("charge")) PARLEY_CHECK(parse_event(entry.content));
       if (!entry.kind.ends_with("plan")) return {};
       PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
-      if (!State::check_price(charged))
+      if (!check_price(charged))
         return fail(state_->damaged(entry.number, "states a price that does not cover its releases"));
       return {};
     });
