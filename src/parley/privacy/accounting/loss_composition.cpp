@@ -20,15 +20,16 @@ constexpr std::int64_t kLargestTransform = std::int64_t{1} << 21;
 // Close to the largest possible loss ln(delta) falls without bound, and following its slope has to end
 // somewhere.
 constexpr std::int64_t kLargestRefined = std::int64_t{1} << 18;
-// Tilted mass that may lie outside the window: e^-26 of the total.
-constexpr double kWindowLog = 26;
+// Tilted mass that may lie outside the window, as a share of the tolerance: e^-7. It costs much less than that: what is
+// above is bounded by Chernoff, where delta hardly counts it, and what is below comes back, in the periodic array, at the top.
+constexpr double kWindowLog = 7;
 // Grid points further from 0 than this lose their place in a double.
 constexpr double kLargestIndex = 4e15;
 
-// The next length of the form 2^a, 3 2^a or 5 2^a.
+// The next length that is a power of two times one of these.
 std::int64_t transform_size(double size) {
   std::int64_t best = kLargestTransform;
-  for (const std::int64_t odd : {1, 3, 5}) {
+  for (const std::int64_t odd : {1, 3, 5, 9, 15, 25}) {
     std::int64_t n = 256 * odd;
     while (static_cast<double>(n) < size) n *= 2;
     best = std::min(best, n);
@@ -134,13 +135,14 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   constexpr double kLeastDeviation = 1e-7;
   if (!(deviation > kLeastDeviation) || !std::isfinite(deviation)) return window;
 
-  // How far the tilted sum reaches, by Chernoff: points beyond hold less than e^-kWindowLog.
+  // How far the tilted sum reaches, by Chernoff: points beyond hold less than e^-outside.
+  const double outside = kWindowLog - std::log(target.tolerance);
   const auto reach = [&](int side) {
     const auto bound = [&](double log_t) {
       const double t = std::exp(log_t);
-      return (aim.cumulants(tilt + side * t).log_moment - centre.log_moment + kWindowLog) / t;
+      return (aim.cumulants(tilt + side * t).log_moment - centre.log_moment + outside) / t;
     };
-    const double guess = std::log(std::sqrt(2 * kWindowLog) / deviation);
+    const double guess = std::log(std::sqrt(2 * outside) / deviation);
     const Minimum best = golden_section(guess - 3, guess + 1, 12, bound);
     return Minimum{side * std::exp(best.at), side * best.value};
   };

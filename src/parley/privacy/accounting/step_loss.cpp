@@ -125,9 +125,10 @@ void integrate_cells(const Law& law, double low, double high, double step, GridB
   }
 }
 
+// Nodes only say where to look: twice as wide will do.
 template <class Law>
 void integrate_nodes(const Law& law, double low, double high, LossNodes& nodes) {
-  const int panels = 1 + static_cast<int>((high - low) / law.panel());
+  const int panels = 1 + static_cast<int>((high - low) / (2 * law.panel()));
   const double half = (high - low) / (2 * panels);
   for (int panel = 0; panel < panels; ++panel)
     for (int i = 0; i < kFive.size; ++i) {
