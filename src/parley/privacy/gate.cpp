@@ -287,11 +287,17 @@ Result<const DiscreteLaplaceNoise*> Gate::laplace_source(double scale, Grain gra
   return laplaces_.emplace_back(std::make_unique<DiscreteLaplaceNoise>(std::move(made))).get();
 }
 
+template <class Mechanism>
+Result<const Mechanism*> Gate::made_once(MadeOnce<Mechanism>& known, double epsilon, double sensitivity) {
+  for (const auto& each : known)
+    if (each->epsilon == epsilon && each->sensitivity == sensitivity) return &each->mechanism;
+  PARLEY_TRY(Mechanism made, Mechanism::make({.epsilon = epsilon, .sensitivity = sensitivity}));
+  known.push_back(std::make_unique<Made<Mechanism>>(Made<Mechanism>{epsilon, sensitivity, std::move(made)}));
+  return &known.back()->mechanism;
+}
+
 Result<const ExponentialSelection*> Gate::selection(double epsilon, double sensitivity) {
-  for (const auto& known : selections_)
-    if (known->epsilon == epsilon && known->sensitivity == sensitivity) return &known->mechanism;
-  PARLEY_TRY(ExponentialSelection made, ExponentialSelection::make({.epsilon = epsilon, .sensitivity = sensitivity}));
-  return &selections_.emplace_back(std::make_unique<Selection>(Selection{epsilon, sensitivity, std::move(made)}))->mechanism;
+  return made_once(selections_, epsilon, sensitivity);
 }
 
 Result<Event> Gate::gaussian_event(double sensitivity, Grain grain, Deviation noise) {
@@ -411,9 +417,9 @@ Result<Released<std::size_t>> Gate::select(const Sensitive<ScoreList, Linf>& sco
 
 Result<Released<std::size_t>> Gate::noisy_max(const Sensitive<ScoreList, Linf>& scores, Epsilon epsilon) {
   PARLEY_CHECK(check(scores));
-  PARLEY_TRY(const NoisyMax mechanism, NoisyMax::make({.epsilon = epsilon.value(), .sensitivity = scores.sensitivity()}));
-  PARLEY_CHECK(draw_from_plan(mechanism.event()));
-  return released_index([&] { return mechanism.select(scores.value_.values(), *bits_); });
+  PARLEY_TRY(const NoisyMax* mechanism, made_once(noisy_maxima_, epsilon.value(), scores.sensitivity()));
+  PARLEY_CHECK(draw_from_plan(mechanism->event()));
+  return released_index([&] { return mechanism->select(scores.value_.values(), *bits_); });
 }
 
 template <class T>

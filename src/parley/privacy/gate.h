@@ -281,6 +281,15 @@ class Gate {
   Result<const RoundedGaussianNoise*> gaussian_source(double sigma, Grain grain);
   Result<const DiscreteGaussianNoise*> discrete_gaussian_source(double sigma, Grain grain);
   Result<const DiscreteLaplaceNoise*> laplace_source(double scale, Grain grain);
+  template <class Mechanism>
+  struct Made {
+    double epsilon, sensitivity;
+    Mechanism mechanism;
+  };
+  template <class Mechanism>
+  using MadeOnce = std::vector<std::unique_ptr<Made<Mechanism>>>;
+  template <class Mechanism>
+  static Result<const Mechanism*> made_once(MadeOnce<Mechanism>& known, double epsilon, double sensitivity);
   Result<const ExponentialSelection*> selection(double epsilon, double sensitivity);
 
   Ledger* ledger_;  // null when a transcript is replayed
@@ -305,14 +314,11 @@ class Gate {
   Transcript transcript_;
   std::size_t replayed_ = 0;
 
-  struct Selection {
-    double epsilon, sensitivity;
-    ExponentialSelection mechanism;
-  };
   std::vector<std::unique_ptr<RoundedGaussianNoise>> gaussians_;
   std::vector<std::unique_ptr<DiscreteGaussianNoise>> discrete_gaussians_;
   std::vector<std::unique_ptr<DiscreteLaplaceNoise>> laplaces_;
-  std::vector<std::unique_ptr<Selection>> selections_;
+  MadeOnce<ExponentialSelection> selections_;
+  MadeOnce<NoisyMax> noisy_maxima_;
 };
 
 // The runs that reserve_best_of() paid for and drew: the only way to a gate that charges no ledger itself. What was paid
