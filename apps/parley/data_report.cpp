@@ -45,6 +45,10 @@ std::string lines_about(const std::vector<std::string>& notes) {
   return out;
 }
 
+void say_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "parley: note: {}\n", note);
+}
+
 std::string next_step(const std::filesystem::path& job) {
   const auto read = catalog::read_job(job.string(), {});
   if (read) return fmt::format("next: parley train {}\n", job.string());

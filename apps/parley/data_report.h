@@ -1,4 +1,4 @@
-// What the data verbs say about the files they wrote.
+// What verbs say about the tables they wrote and read.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,6 +12,9 @@ namespace parley::app {
 // shape.
 std::string lines_about(const std::vector<data::WrittenTable>& tables);
 std::string lines_about(const std::vector<std::string>& notes);
+
+// On stderr: stdout is for the answer alone.
+void say_notes(const std::vector<std::string>& notes);
 
 // What to do with a drafted job: train it, or why this version cannot.
 std::string next_step(const std::filesystem::path& job);

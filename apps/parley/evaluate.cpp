@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
@@ -21,6 +22,7 @@ struct EvaluateOptions {
 Result<int> evaluate(const EvaluateOptions& options) {
   PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
   PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, options.data, data::LabelUse::kRequired));
+  say_notes(judged.notes);
   const catalog::Scored scored{judged.rows(), glm::measure(parts.front().trained.model.task, judged.margins, judged.labels)};
   if (options.json)
     fmt::print("{}\n", catalog::metrics_json(scored));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
 #include "parley/catalog/model_parts.h"
 #include "parley/core/files.h"
@@ -35,9 +36,7 @@ struct Prediction {
   std::vector<double> probabilities;  // of the positive class, or of every class
 };
 
-Result<std::vector<Prediction>> predictions(const std::vector<catalog::ModelPart>& parts, const std::vector<std::string>& files) {
-  PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, files, data::LabelUse::kNone));
-  const glm::Model& model = parts.front().trained.model;
+std::vector<Prediction> predictions(const glm::Model& model, const catalog::Judged& judged) {
   const std::size_t rows = judged.rows();
   std::vector<Prediction> all(rows);
   std::vector<double> probabilities(judged.margins.size());
@@ -82,8 +81,11 @@ Result<int> predict(const PredictOptions& options) {
   if (const auto folder = std::filesystem::path(options.out).parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
     return fail(bad_input({options.out, 0, "--out"}, "lies in a folder that is not there"));
   PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
-  PARLEY_TRY(const std::vector<Prediction> all, predictions(parts, options.data));
-  const std::string text = options.json ? as_json(all) : as_csv(parts.front().trained.model, all);
+  PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, options.data, data::LabelUse::kNone));
+  const glm::Model& model = parts.front().trained.model;
+  const std::vector<Prediction> all = predictions(model, judged);
+  const std::string text = options.json ? as_json(all) : as_csv(model, all);
+  say_notes(judged.notes);
   if (!options.out.empty()) {
     PARLEY_CHECK(write_atomically(options.out, text));
     return 0;

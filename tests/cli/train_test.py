@@ -89,6 +89,29 @@ class Train(CliTest):
         self.assertTrue((self.folder / "pipe").is_fifo())
         self.refuses(*predict, "nowhere/p.csv", says="nowhere/p.csv: --out: lies in a folder that is not there")
 
+    def test_what_is_not_taken_as_it_stands_in_a_file_is_said_on_stderr(self):
+        self.write("train.libsvm", "+1 1:1 2:0.5\n-1 1:-1\n+1 2:1\n-1 2:-1\n")
+        self.write("job.toml", JOB.format(task="logistic").replace("data.csv", "train.libsvm"))
+        self.succeeds("train", "job.toml", "--out", "m", "--quiet")
+        self.write("wider.libsvm", "+1 1:1 3:5\n-1 1:-1 4:2 900:1\n")
+        self.write("narrow.libsvm", "+1 1:1\n-1 1:-1\n")
+        told = "parley: note: wider.libsvm: 3 values of columns that the training data do not have were left out\n"
+        for verb in ("predict", "evaluate"):
+            wider = self.succeeds(verb, "--model", "m", "--data", "wider.libsvm", "--json")
+            narrow = self.succeeds(verb, "--model", "m", "--data", "narrow.libsvm", "--json")
+            self.assertEqual((wider.stderr, narrow.stderr), (told, ""))
+            self.assertEqual(json.loads(wider.stdout), json.loads(narrow.stdout))
+        result = self.json_of("train", "job.toml", "--set", "party.site.test=wider.libsvm", "--out", "tested", "--quiet")
+        self.assertIn("test file: 3 values of columns that the training data do not have were left out", result["notes"])
+
+    def test_levels_and_rows_that_a_model_cannot_use_are_said(self):
+        self.write("data.csv", "colour,size,y\nred,1,1\nblue,2,0\nred,3,1\nblue,1,0\n")
+        self.write("job.toml", JOB.format(task="logistic"))
+        self.succeeds("train", "job.toml", "--out", "m", "--quiet")
+        self.write("new.csv", "colour,size\ngreen,2\n")
+        done = self.succeeds("predict", "--model", "m", "--data", "new.csv")
+        self.assertEqual(done.stderr, "parley: note: new.csv: column 'colour': 1 cells with unlisted levels count as no level\n")
+
     def test_a_model_of_zeros_is_as_accurate_as_its_predictions(self):
         readmission = self.example("readmission")
         self.succeeds("train", readmission / "job.toml", "--set", "model.l1=10", "--set", "model.intercept=false", "--out", "m", "--quiet")

@@ -157,7 +157,7 @@ TEST(Libsvm, ReadsAnotherFileToTheColumnsOfTheFirst) {
   const Dataset test = read("1 2:4 9:1\n", options_like(train, reals())).value();
   EXPECT_EQ(test.columns, train.columns);
   EXPECT_THAT(dense(test), ElementsAre(0, 4, 0, 0, 0, 0, 0));
-  EXPECT_THAT(test.notes, Contains(HasSubstr("1 entries of columns that the training data do not have")));
+  EXPECT_THAT(test.notes, Contains(HasSubstr("1 value of columns that the training data do not have was left out")));
 }
 
 TEST(Libsvm, KeepsOnlyOccurringColumnsWhenIndicesAreHuge) {

@@ -42,6 +42,10 @@ void add_ids(const data::Dataset& table, std::vector<std::string>& ids) {
   for (std::size_t i = 0; i < table.rows(); ++i) ids.push_back(table.ids.empty() ? std::to_string(first + i + 1) : table.ids[i]);
 }
 
+void add_notes(const std::string& file, const data::Dataset& table, std::vector<std::string>& notes) {
+  for (const std::string& note : table.notes) notes.push_back(file + ": " + note);
+}
+
 // Rows of one table after those of another, class by class.
 void append_rows(std::vector<double>& all, std::size_t rows, const std::vector<double>& more, std::size_t more_rows) {
   const std::size_t outputs = more.size() / std::max<std::size_t>(more_rows, 1);
@@ -57,6 +61,7 @@ Result<Judged> judge_whole(const Trained& trained, const std::vector<std::string
   Judged judged;
   for (const std::string& file : files) {
     PARLEY_TRY(const data::Dataset table, data::load(file, trained.reading(labels)));
+    add_notes(file, table, judged.notes);
     PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
     append_rows(judged.margins, judged.rows(), margins, table.rows());
     // Row numbers start anew in every file.
@@ -122,6 +127,7 @@ Result<Judged> judge(const std::vector<ModelPart>& parts, const std::vector<std:
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Trained& trained = parts[p].trained;
     PARLEY_TRY(const data::Dataset table, data::load(ordered[p], trained.reading(parts[p].labels ? labels : data::LabelUse::kNone)));
+    add_notes(ordered[p], table, judged.notes);
     PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
     if (p == 0) judged.margins.assign(margins.size(), 0.0);
     if (margins.size() != judged.margins.size())

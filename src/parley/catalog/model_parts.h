@@ -26,8 +26,9 @@ Result<std::vector<ModelPart>> load_parts(const std::string& directory);
 // hold the same records: PARTY=FILE, or one file for each part in their order.
 struct Judged {
   std::vector<std::string> ids;
-  std::vector<double> margins;  // class by class
-  std::vector<double> labels;   // when asked for
+  std::vector<double> margins;     // class by class
+  std::vector<double> labels;      // when asked for
+  std::vector<std::string> notes;  // what was not taken as it stands in a file, one line each
   [[nodiscard]] std::size_t rows() const { return ids.size(); }
 };
 Result<Judged> judge(const std::vector<ModelPart>& parts, const std::vector<std::string>& files, data::LabelUse labels);

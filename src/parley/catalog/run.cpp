@@ -37,6 +37,7 @@ Result<Tables> read_tables(const Job& job) {
   PARLEY_TRY(tables.train, data::load(party.data, options));
   if (!party.test.empty()) {
     PARLEY_TRY(tables.test, data::load(party.test, data::options_like(tables.train, options)));
+    for (const std::string& note : tables.test->notes) tables.train.notes.push_back("test file: " + note);
   } else if (job.data.test_fraction && *job.data.test_fraction > 0) {
     // Without a seed the held-out rows are still the same in every run: the split is not a secret.
     PARLEY_TRY(data::TrainTest split, data::hold_out(tables.train, *job.data.test_fraction, static_cast<std::uint64_t>(job.seed.value_or(0))));

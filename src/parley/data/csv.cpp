@@ -279,13 +279,16 @@ class Assembly {
     if (table_.data.dropped > 0) notes.push_back(fmt::format("{} rows with a missing value were dropped", counted(table_.data.dropped)));
     if (table_.data.clipped > 0) notes.push_back(fmt::format("{} values beyond their bound were clipped to it", counted(table_.data.clipped)));
     std::vector<std::string> constant;
+    // Nothing new about a table of one row, or one that is read for a model.
+    const bool tells = rows_ > 1 && !options_.columns;
     for (std::size_t j = 0; j < table_.plan.columns.size(); ++j) {
       const CsvColumn& column = table_.plan.columns[j];
       const CellCounts& counts = table_.counts[j];
       if (counts.unknown > 0)
         notes.push_back(fmt::format("column '{}': {} cells with unlisted levels count as no level", column.name, counted(counts.unknown)));
-      if (column.is_number() && counts.smallest == counts.largest && counts.missing == 0 && rows_ > 1) constant.push_back(printable(column.name, 40));
-      if (column.kind == CellKind::kCategory && column.open_levels && table_.levels[j].size() == 1 && counts.missing == 0 && rows_ > 1)
+      if (!tells || counts.missing > 0) continue;
+      if (column.is_number() && counts.smallest == counts.largest) constant.push_back(printable(column.name, 40));
+      if (column.kind == CellKind::kCategory && column.open_levels && table_.levels[j].size() == 1)
         constant.push_back(printable(column.name, 40));
     }
     if (!constant.empty()) {

@@ -455,8 +455,9 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
   if (totals.qids > 0)
     data.notes.push_back(fmt::format("qid: left out in {} records", with_commas(static_cast<long long>(totals.qids))));
   if (totals.left_out > 0)
-    data.notes.push_back(fmt::format("{} entries of columns that the training data do not have were left out",
-                                     with_commas(static_cast<long long>(totals.left_out))));
+    data.notes.push_back(fmt::format("{} {} of columns that the training data do not have {} left out",
+                                     with_commas(static_cast<long long>(totals.left_out)),
+                                     totals.left_out == 1 ? "value" : "values", totals.left_out == 1 ? "was" : "were"));
   if (use_labels) {
     const std::optional<double> label_bound =
         options.schema && options.schema->label_bound ? options.schema->label_bound : options.label_bound;
@@ -476,7 +477,7 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
   if (data.clipped > 0)
     data.notes.push_back(fmt::format("{} values beyond their bound were clipped to it",
                                      with_commas(static_cast<long long>(data.clipped))));
-  note_sparse_columns(data);
+  if (!options.columns) note_sparse_columns(data);
   data.schema = options.schema.value_or(Schema());
   data.schema.format = Format::kLibsvm;
   data.schema.bound = plan.bound;
