@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 
@@ -13,6 +12,7 @@
 #include "parley/glm/batch.h"
 #include "parley/linalg/vectors.h"
 #include "tests/algorithms/federation.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::algorithms;
@@ -37,19 +37,11 @@ class Client {
          std::optional<privacy::Transcript> transcript = {}, privacy::Purse purse = kPurse)
       : share_{number, std::move(features), std::move(labels), nullptr},
         bits_(static_cast<std::uint64_t>(100 + number)) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "parley-client-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-    ledger_.emplace(std::move(*privacy::Ledger::open(folder_)));
-    (void)ledger_->set_budget(
+    (void)ledger_.set_budget(
         purse, {*privacy::Epsilon::make(budget), *privacy::Delta::make(1e-6), privacy::Composition::kPlans});
     gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
-                             : std::move(*privacy::Gate::open(*ledger_, purse, "run", bits_)));
+                             : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
     gate_->keep_transcript();
-  }
-  ~Client() {
-    gate_.reset();
-    ledger_.reset();
-    std::filesystem::remove_all(folder_);
   }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -59,8 +51,8 @@ class Client {
  private:
   RowShare share_;
   privacy::SeededGenerator bits_;
-  std::filesystem::path folder_;
-  std::optional<privacy::Ledger> ledger_;
+  TemporaryFolder folder_;
+  privacy::Ledger ledger_ = std::move(*privacy::Ledger::open(folder_.path()));
   std::optional<privacy::Gate> gate_;
 };
 

@@ -8,7 +8,7 @@
 
 #include "parley/algorithms/private_terms.h"
 #include "tests/algorithms/noisy_data.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace parley::test {
 

@@ -1,6 +1,5 @@
 // A site with a fresh ledger and generous limits, for tests of private trainers.
 #pragma once
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "parley/algorithms/private_terms.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/randomness/generator.h"
+#include "tests/support/temporary_folder.h"
 
 namespace parley::algorithms {
 
@@ -32,16 +32,13 @@ class PrivateSite {
       : features_(*privacy::GridFeatures::make(features, std::vector<double>(static_cast<std::size_t>(features.cols()), 1.0),
                                                limits.records)),
         bits_(limits.seed) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "parley-site-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-    ledger_.emplace(std::move(*privacy::Ledger::open(folder_)));
     const auto neighbours = limits.records ? privacy::Neighbours::kAddRemove : privacy::Neighbours::kReplaceOne;
     const privacy::Purse purse{"records", privacy::Unit::kRecord, neighbours};
     const auto budget = *privacy::Epsilon::make(limits.budget > 0 ? limits.budget : limits.epsilon);
     const auto delta = *privacy::Delta::make(limits.delta);
-    (void)ledger_->set_budget(purse, {budget, delta, privacy::Composition::kPlans});
+    (void)ledger_.set_budget(purse, {budget, delta, privacy::Composition::kPlans});
     gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
-                             : std::move(*privacy::Gate::open(*ledger_, purse, "run", bits_)));
+                             : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
     gate_->keep_transcript();
     terms_.emplace(PrivateTerms{.target = {*privacy::Epsilon::make(limits.epsilon), delta, neighbours},
                                 .calibration = limits.calibration,
@@ -51,11 +48,6 @@ class PrivateSite {
                                 .label_bound = limits.label_bound,
                                 .features = &features_,
                                 .gate = &*gate_});
-  }
-  ~PrivateSite() {
-    gate_.reset();
-    ledger_.reset();
-    std::filesystem::remove_all(folder_);
   }
   PrivateSite(const PrivateSite&) = delete;
   PrivateSite& operator=(const PrivateSite&) = delete;
@@ -68,8 +60,8 @@ class PrivateSite {
  private:
   privacy::GridFeatures features_;
   privacy::SeededGenerator bits_;
-  std::filesystem::path folder_;
-  std::optional<privacy::Ledger> ledger_;
+  TemporaryFolder folder_;
+  privacy::Ledger ledger_ = std::move(*privacy::Ledger::open(folder_.path()));
   std::optional<privacy::Gate> gate_;
   std::optional<PrivateTerms> terms_;
 };

@@ -11,7 +11,7 @@
 #include "parley/core/files.h"
 #include "parley/wire/decode.h"
 #include "parley/wire/encode.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::catalog;

@@ -9,7 +9,7 @@
 #include "parley/catalog/run.h"
 #include "parley/privacy/accounting/step_noise.h"
 #include "parley/privacy/sensitivity/exact_sums.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::catalog;

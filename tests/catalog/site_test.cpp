@@ -13,7 +13,7 @@
 #include "parley/algorithms/fedavg.h"
 #include "parley/wire/decode.h"
 #include "parley/wire/encode.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::catalog;

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "parley/data/load.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::data;

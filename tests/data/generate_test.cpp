@@ -12,7 +12,7 @@
 
 #include "parley/core/threads.h"
 #include "parley/core/version.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::data;

@@ -10,7 +10,7 @@
 
 #include "parley/core/threads.h"
 #include "parley/data/load.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::data;

@@ -13,7 +13,7 @@
 
 #include "parley/data/dataset.h"
 #include "parley/data/random.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::data;

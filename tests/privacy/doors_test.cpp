@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -21,16 +20,15 @@
 #include "parley/privacy/sensitivity/residual_sums.h"
 #include "tests/privacy/mechanisms/reference.h"
 #include "tests/privacy/mechanisms/statistics.h"
+#include "tests/privacy/with_ledger.h"
 
 using namespace parley;
 using namespace parley::privacy;
 using linalg::Index;
 using linalg::Matrix;
-namespace fs = std::filesystem;
 
 namespace {
 
-const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
 const Purse kDiagnoses{"patients", Unit::kLabel, Neighbours::kReplaceOne};
 constexpr double kEpsilon = 1, kTooSmall = 0.8;
 constexpr int kDraws = 6000;  // a sensitivity of 0.8 is nine deviations away
@@ -39,13 +37,9 @@ constexpr std::size_t kRows = 40, kCols = 4;
 
 using Draw = std::function<Result<Released<std::size_t>>()>;
 
-class Doors : public ::testing::Test {
+class Doors : public WithLedger {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "parley-doors-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ledger_.emplace(std::move(*Ledger::open(folder_)));
     // With a derivative of 1/4 for everybody a column of m ones has a score of m / 8 sensitivities.
     std::vector<double> table(kRows * kCols, 0.0);
     for (std::size_t j = 0; j < kCols; ++j)
@@ -56,10 +50,6 @@ class Doors : public ::testing::Test {
     sums_->assign(std::vector<double>(kRows, 0.25));
     scores_ = Gate::in_the_clear(sums_->scores(VertexRule{}), Unprotected{}).value();
     sensitivity_ = sums_->score_sensitivity(VertexRule{});
-  }
-  void TearDown() override {
-    ledger_.reset();
-    fs::remove_all(folder_);
   }
   Gate gate(const Mechanism& mechanism, Bits& bits, std::int64_t steps = kDraws,
             const Purse& purse = kPatients) {
@@ -85,8 +75,6 @@ class Doors : public ::testing::Test {
     return reference::exponential_mechanism(scores_, kEpsilon / (2 * sensitivity_));
   }
 
-  fs::path folder_;
-  std::optional<Ledger> ledger_;
   std::optional<GridFeatures> features_;
   std::optional<ExactSums> sums_;
   std::vector<double> scores_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -13,34 +12,25 @@
 #include "parley/privacy/sensitivity/batch_sum.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
 #include "parley/privacy/sensitivity/exact_sums.h"
+#include "tests/privacy/with_ledger.h"
 
 using namespace parley;
 using namespace parley::privacy;
 using linalg::Index;
 using linalg::Matrix;
-namespace fs = std::filesystem;
 
 namespace {
 
-const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
 const Target kTarget{*Epsilon::make(1.0), *Delta::make(1e-6), Neighbours::kReplaceOne};
 
-class GatePlanTest : public ::testing::Test {
+class GatePlanTest : public WithLedger {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "parley-plan-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ledger_.emplace(std::move(*Ledger::open(folder_)));
     std::vector<double> table(kRows * kCols, 0.0);
     for (std::size_t at = 0; at < table.size(); at += 3) table[at] = 1;
     features_.emplace(*GridFeatures::make(Matrix::from_dense(kRows, kCols, table), std::vector<double>(kCols, 1.0)));
     sums_.emplace(*ExactSums::make(*features_, {}));
     sums_->assign(std::vector<double>(kRows, 0.5));
-  }
-  void TearDown() override {
-    ledger_.reset();
-    fs::remove_all(folder_);
   }
   void allow(double epsilon, double delta = 1e-6, Composition composition = Composition::kPlans) {
     ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(delta), composition}));
@@ -52,8 +42,6 @@ class GatePlanTest : public ::testing::Test {
   Deviation deviation(const StepNoise& noise) const { return {std::ldexp(noise.value_sigma, ExactSums::value_grain().exponent)}; }
 
   static constexpr Index kRows = 40, kCols = 8;
-  fs::path folder_;
-  std::optional<Ledger> ledger_;
   std::optional<GridFeatures> features_;
   std::optional<ExactSums> sums_;
 };
@@ -436,7 +424,7 @@ TEST_F(GatePlanTest, TheMarkOfWhatLeftMovesForwardOnly) {
   EXPECT_FALSE(ledger_->mark_answer(kPatients, "run", 1, "other"));
   EXPECT_FALSE(ledger_->mark_answer(kPatients, "run", 0, ""));
   ASSERT_TRUE(ledger_->mark_answer(kPatients, "run", 3, "third"));
-  ledger_.emplace(std::move(*Ledger::open(folder_)));  // another process
+  ledger_.emplace(std::move(*Ledger::open(folder_.path())));  // another process
   EXPECT_FALSE(ledger_->mark_answer(kPatients, "run", 2, "second"));
   EXPECT_TRUE(ledger_->mark_answer(kPatients, "another run", 1, "other"));
   EXPECT_TRUE(ledger_->verify());

@@ -5,30 +5,17 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "parley/privacy/sensitivity/clipped_sum.h"
+#include "tests/privacy/with_ledger.h"
 
 using namespace parley;
 using namespace parley::privacy;
-namespace fs = std::filesystem;
 
 namespace {
 
-const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
-
-class GateTest : public ::testing::Test {
+class GateTest : public WithLedger {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "parley-gate-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ledger_.emplace(std::move(*Ledger::open(folder_)));
-  }
-  void TearDown() override {
-    ledger_.reset();
-    fs::remove_all(folder_);
-  }
   void allow(double epsilon) {
     ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(1e-6)}));
   }
@@ -40,9 +27,6 @@ class GateTest : public ::testing::Test {
     return *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule());
   }
   static ClipRule rule() { return {.bound = 1.0, .grain = {-10}}; }
-
-  fs::path folder_;
-  std::optional<Ledger> ledger_;
 };
 
 }  // namespace
@@ -79,7 +63,7 @@ TEST_F(GateTest, AReleaseIsInTheLedgerOnDiskBeforeItIsSeen) {
   SeededGenerator bits(1);
   Gate gate = this->gate(bits);
   ASSERT_TRUE(gate.gaussian(sum_l2(), Deviation{4.0}, "a"));
-  auto other = Ledger::open_read_only(folder_);  // another reader sees the file, not our memory
+  auto other = Ledger::open_read_only(folder_.path());  // another reader sees the file, not our memory
   ASSERT_TRUE(other);
   EXPECT_EQ(other->spent(kPatients)->charges, 1);
 }
@@ -164,7 +148,7 @@ TEST_F(GateTest, NoRandomnessMeansNoReleaseAndNoFallback) {
   const pid_t child = ::fork();
   if (child == 0) {
     broken = true;
-    auto ledger = Ledger::open(folder_);
+    auto ledger = Ledger::open(folder_.path());
     if (!ledger) ::_exit(3);
     auto inside = Gate::open(*ledger, kPatients, "child", **secure);
     ::_exit(inside->gaussian(sum_l2(), Deviation{4.0}, "b") ? 1 : 0);

@@ -3,25 +3,23 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "tests/privacy/mechanisms/reference.h"
 #include "tests/privacy/mechanisms/statistics.h"
+#include "tests/privacy/with_ledger.h"
 
 using namespace parley;
 using namespace parley::privacy;
 using linalg::Index;
 using linalg::Matrix;
-namespace fs = std::filesystem;
 
 namespace {
 
 constexpr Index kRows = 40, kCols = 8;
 constexpr double kRate = 0.25;
 const Deviation kNoise{4.0};
-const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
 
 // Record i has a one in column i mod 8.
 GridFeatures one_column_each() {
@@ -30,18 +28,8 @@ GridFeatures one_column_each() {
   return *GridFeatures::make(Matrix::from_dense(kRows, kCols, table), std::vector<double>(kCols, 1.0));
 }
 
-class NoisyTotalTest : public ::testing::Test {
+class NoisyTotalTest : public WithLedger {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "parley-total-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ledger_.emplace(std::move(*Ledger::open(folder_)));
-  }
-  void TearDown() override {
-    ledger_.reset();
-    fs::remove_all(folder_);
-  }
   Gate gate(const Purse& purse = kPatients) {
     Gate gate = std::move(*Gate::open(*ledger_, purse, "run " + std::to_string(++runs_), bits_));
     EXPECT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(1e6), *Delta::make(0.5), Composition::kPlans}));
@@ -62,8 +50,6 @@ class NoisyTotalTest : public ::testing::Test {
     return std::vector<double>(batch.records().size(), 0.5);
   }
 
-  fs::path folder_;
-  std::optional<Ledger> ledger_;
   SeededGenerator bits_{1};
   GridFeatures features_ = one_column_each();
   int runs_ = 0;

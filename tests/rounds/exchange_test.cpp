@@ -7,6 +7,7 @@
 
 #include "parley/rounds/drive.h"
 #include "tests/rounds/mean_parties.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::rounds;
@@ -286,10 +287,10 @@ TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {
 
 // Killed after the last round, while it waits for parties to say that they have closed the run.
 TEST(Exchange, ACoordinatorKilledWhileClosingClosesTheRunWhenItComesBack) {
-  tests::ScratchFolder folder;
+  TemporaryFolder folder;
   Scripted channel(kMean);
   Terms kept = terms();
-  kept.checkpoint = folder.path() + "/checkpoint";
+  kept.checkpoint = folder / "checkpoint";
   wire::Bytes learned;
   const std::string copy = kept.checkpoint + ".copy";
   {
@@ -336,11 +337,11 @@ TEST(Exchange, AStopBetweenRoundsAndWhileWaitingKeepsWhatWasLearned) {
 }
 
 TEST(Exchange, AKilledCoordinatorGoesOnFromItsCheckpointToTheSameBits) {
-  tests::ScratchFolder folder;
+  TemporaryFolder folder;
   Scripted undisturbed(kMean);
   Scripted channel(kMean);  // the parties live on
   Terms kept = terms();
-  kept.checkpoint = folder.path() + "/checkpoint";
+  kept.checkpoint = folder / "checkpoint";
   wire::RunId run_id{};
   ASSERT_TRUE(Exchange::make(channel, kept)) << "killed before its first round";
   for (const std::int64_t until : {1, 2, 5}) {
@@ -383,10 +384,10 @@ TEST(Exchange, APartyThatIsAwayAtTheEndHearsOfItWhenItReturns) {
 }
 
 TEST(Exchange, ACheckpointOfAnotherJobIsRefused) {
-  tests::ScratchFolder folder;
+  TemporaryFolder folder;
   Scripted channel(kMean);
   Terms kept = terms();
-  kept.checkpoint = folder.path() + "/checkpoint";
+  kept.checkpoint = folder / "checkpoint";
   ASSERT_TRUE(Exchange::make(channel, kept));
   kept.job = "another";
   EXPECT_FALSE(Exchange::make(channel, kept));

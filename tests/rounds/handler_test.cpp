@@ -6,6 +6,7 @@
 
 #include "parley/core/files.h"
 #include "tests/rounds/mean_parties.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::rounds;
@@ -41,7 +42,7 @@ class HandlerTest : public testing::Test {
     return Handler(tests::admits(kMean, 2), keeps_in,
                    [this](const SiteEvent& event) { events.push_back(event); });
   }
-  tests::ScratchFolder folder;
+  TemporaryFolder folder;
   std::vector<SiteEvent> events;
 };
 
@@ -121,7 +122,7 @@ TEST_F(HandlerTest, DamagedStateIsNotGuessedAt) {
     site.respond(opening());
     site.respond(task(1));
   }
-  const std::string file = folder.path() + "/" + wire::hex(kRun) + ".kept";
+  const std::string file = folder / (wire::hex(kRun) + ".kept");
   Bytes content = *read_whole(file);
   content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
   ASSERT_TRUE(write_atomically(file, content));

@@ -1,6 +1,5 @@
-// Parties of the smallest algorithm, and a folder that goes away.
+// Parties of the smallest algorithm.
 #pragma once
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,20 +20,5 @@ inline rounds::Admit admits(const Mean& mean, double value) {
     return rounds::Admission{mean_party(mean, value), "value " + std::to_string(value)};
   };
 }
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "parley-rounds-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace parley::tests

@@ -4,7 +4,7 @@
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/private_site.h"
 #include "parley/transport/in_process/in_process.h"
-#include "tests/data/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/transport/loopback.h"
 
 using namespace parley;

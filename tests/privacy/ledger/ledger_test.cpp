@@ -14,13 +14,14 @@
 #include <set>
 #include <thread>
 
+#include "tests/privacy/ledger/processes.h"
+#include "tests/privacy/with_ledger.h"
+
 using namespace parley;
 using namespace parley::privacy;
 namespace fs = std::filesystem;
 
 namespace {
-
-const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
 
 Budget budget(double epsilon, double delta) { return {*Epsilon::make(epsilon), *Delta::make(delta)}; }
 
@@ -37,21 +38,15 @@ void run_sql(const fs::path& folder, const std::string& sql) {
 
 class LedgerTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "parley-ledger-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
   void TearDown() override {
-    fs::permissions(folder_, fs::perms::owner_all, fs::perm_options::add);
-    fs::remove_all(folder_);
+    fs::permissions(folder_.path(), fs::perms::owner_all, fs::perm_options::add);
   }
   Ledger opened() {
-    auto ledger = Ledger::open(folder_);
+    auto ledger = Ledger::open(folder_.path());
     if (!ledger) throw std::runtime_error(ledger.error().message);
     return std::move(*ledger);
   }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace
@@ -172,33 +167,20 @@ TEST_F(LedgerTest, ProcessesTogetherNeverOverspend) {
     Ledger ledger = opened();
     ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
   }
-  std::vector<pid_t> children;
-  for (int p = 0; p < 2; ++p) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      auto ledger = Ledger::open(folder_);
-      int paid = 0;
-      for (int i = 0; ledger && i < 40; ++i)
-        if (ledger->charge(kPatients, pure("run", std::to_string(p) + "/" + std::to_string(i), 0.05))) ++paid;
-      ::_exit(paid);
-    }
-    children.push_back(child);
-  }
-  int paid = 0;
-  for (const pid_t child : children) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status));
-    paid += WEXITSTATUS(status);
-  }
+  const int paid = added_up(2, [&](int p) {
+    auto ledger = Ledger::open(folder_.path());
+    int own = 0;
+    for (int i = 0; ledger && i < 40; ++i)
+      if (ledger->charge(kPatients, pure("run", std::to_string(p) + "/" + std::to_string(i), 0.05))) ++own;
+    return own;
+  });
   EXPECT_EQ(paid, alone);
   Ledger ledger = opened();
   EXPECT_EQ(ledger.spent(kPatients)->charges, paid);
   EXPECT_TRUE(ledger.verify());
 }
 
-// A child says each receipt over a pipe and is killed at a random moment: whatever it said was
-// charged must be in the ledger, and the chain must be whole.
+// Whatever a killed process said was charged must be in the ledger, and the chain must be whole.
 TEST_F(LedgerTest, SurvivesKillAtAnyPoint) {
   {
     Ledger ledger = opened();
@@ -206,30 +188,13 @@ TEST_F(LedgerTest, SurvivesKillAtAnyPoint) {
   }
   std::int64_t said = 0;
   for (int trial = 0; trial < 12; ++trial) {
-    int pipe_ends[2];
-    ASSERT_EQ(::pipe(pipe_ends), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(pipe_ends[0]);
-      auto ledger = Ledger::open(folder_);
-      for (int i = 0; ledger; ++i) {
-        if (!ledger->charge(kPatients, pure("run", std::to_string(trial) + "/" + std::to_string(i), 1e-3))) break;
-        const char byte = 1;
-        if (::write(pipe_ends[1], &byte, 1) != 1) break;
-      }
-      ::_exit(0);
-    }
-    ::close(pipe_ends[1]);
-    // Killed after a different number of receipts each time, at whatever instruction it then is.
-    char byte = 0;
-    for (int receipts = 0; receipts <= trial; ++receipts) said += ::read(pipe_ends[0], &byte, 1);
-    ::kill(child, SIGKILL);
-    while (::read(pipe_ends[0], &byte, 1) == 1) ++said;
-    ::close(pipe_ends[0]);
-    ::waitpid(child, nullptr, 0);
+    said += said_until_killed(folder_.path(), trial + 1, [&](Ledger& ledger, int i) {
+      return ledger.charge(kPatients, pure("run", std::to_string(trial) + "/" + std::to_string(i), 1e-3)).has_value();
+    });
     Ledger ledger = opened();
     ASSERT_TRUE(ledger.verify());
     EXPECT_GE(ledger.spent(kPatients)->charges, said);
+    EXPECT_GT(said, trial);
   }
 }
 
@@ -241,11 +206,11 @@ TEST_P(TamperedLedger, Shows) {
     ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
     for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(ledger.charge(kPatients, pure("run", key, 0.1)));
   }
-  run_sql(folder_, "DROP TRIGGER no_change; DROP TRIGGER no_removal; " + GetParam());
-  const auto ledger = Ledger::open(folder_);
+  run_sql(folder_.path(), "DROP TRIGGER no_change; DROP TRIGGER no_removal; " + GetParam());
+  const auto ledger = Ledger::open(folder_.path());
   ASSERT_FALSE(ledger) << "opened a ledger that was tampered with";
   EXPECT_NE(ledger.error().message.find("tampered"), std::string::npos) << ledger.error().message;
-  EXPECT_FALSE(Ledger::open_read_only(folder_));
+  EXPECT_FALSE(Ledger::open_read_only(folder_.path()));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -276,7 +241,7 @@ TEST_F(LedgerTest, RefusesATruncatedFile) {
     for (int i = 0; i < 50; ++i) ASSERT_TRUE(ledger.charge(kPatients, pure("run", std::to_string(i), 1e-3)));
   }
   fs::resize_file(folder_ / "ledger.sqlite", fs::file_size(folder_ / "ledger.sqlite") / 2);
-  EXPECT_FALSE(Ledger::open(folder_));
+  EXPECT_FALSE(Ledger::open(folder_.path()));
 }
 
 // A ledger that lost its file would otherwise be a fresh budget.
@@ -288,7 +253,7 @@ TEST_F(LedgerTest, RefusesALedgerThatWasEmptiedOrTakenAway) {
   }
   const fs::path file = folder_ / "ledger.sqlite";
   const auto refused = [&](const std::string& says) {
-    for (const auto& ledger : {Ledger::open(folder_), Ledger::open_read_only(folder_)}) {
+    for (const auto& ledger : {Ledger::open(folder_.path()), Ledger::open_read_only(folder_.path())}) {
       ASSERT_FALSE(ledger) << says;
       EXPECT_NE(ledger.error().message.find(says), std::string::npos) << ledger.error().message;
     }
@@ -305,14 +270,14 @@ TEST_F(LedgerTest, RefusesALedgerThatWasEmptiedOrTakenAway) {
 
 TEST_F(LedgerTest, RefusesAnEmptyFileThatNobodyMarked) {
   std::ofstream(folder_ / "ledger.sqlite").close();
-  EXPECT_FALSE(Ledger::open(folder_));
-  EXPECT_FALSE(Ledger::open_read_only(folder_));
+  EXPECT_FALSE(Ledger::open(folder_.path()));
+  EXPECT_FALSE(Ledger::open_read_only(folder_.path()));
 }
 
 TEST_F(LedgerTest, LeavesNothingElseInItsFolder) {
   { Ledger ledger = opened(); }
   std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(folder_.path())) names.insert(entry.path().filename());
   EXPECT_EQ(names, (std::set<std::string>{"ledger.made", "ledger.sqlite"}));
 }
 
@@ -401,15 +366,15 @@ TEST_F(LedgerTest, CountsReleasesAndThoseWithNoiseFromASeed) {
 
 TEST_F(LedgerTest, RefusesAFileThatIsNoLedger) {
   std::ofstream(folder_ / "ledger.sqlite") << std::string(5000, 'x');
-  const auto ledger = Ledger::open(folder_);
+  const auto ledger = Ledger::open(folder_.path());
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("not a ledger"), std::string::npos) << ledger.error().message;
 }
 
 TEST_F(LedgerTest, RefusesANewerLayoutAndLeavesItAlone) {
   { Ledger ledger = opened(); }
-  run_sql(folder_, "PRAGMA user_version = 99");
-  const auto ledger = Ledger::open(folder_);
+  run_sql(folder_.path(), "PRAGMA user_version = 99");
+  const auto ledger = Ledger::open(folder_.path());
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("newer version"), std::string::npos);
 }
@@ -417,8 +382,8 @@ TEST_F(LedgerTest, RefusesANewerLayoutAndLeavesItAlone) {
 TEST_F(LedgerTest, SaysClearlyThatTheFileIsNotThatOfALedger) {
   { Ledger ledger = opened(); }
   for (const char* change : {"PRAGMA user_version = 0", "PRAGMA user_version = -5", "PRAGMA user_version = 1; DROP TABLE head"}) {
-    run_sql(folder_, change);
-    for (const auto& ledger : {Ledger::open(folder_), Ledger::open_read_only(folder_)}) {
+    run_sql(folder_.path(), change);
+    for (const auto& ledger : {Ledger::open(folder_.path()), Ledger::open_read_only(folder_.path())}) {
       ASSERT_FALSE(ledger) << change;
       EXPECT_NE(ledger.error().message.find("tampered"), std::string::npos) << ledger.error().message;
     }
@@ -430,7 +395,7 @@ TEST_F(LedgerTest, RefusesToChargeAReadOnlyLedger) {
     Ledger ledger = opened();
     ASSERT_TRUE(ledger.set_budget(kPatients, budget(1.0, 1e-6)));
   }
-  auto ledger = Ledger::open_read_only(folder_);
+  auto ledger = Ledger::open_read_only(folder_.path());
   ASSERT_TRUE(ledger) << ledger.error().message;
   const auto charged = ledger->charge(kPatients, pure("run", "a", 0.1));
   ASSERT_FALSE(charged);
@@ -447,23 +412,12 @@ TEST_F(LedgerTest, AFullDiskChargesNothingAndLosesNothing) {
     ASSERT_TRUE(ledger.charge(kPatients, pure("run", "first", 0.1)));
     paid = 1;
   }
-  const pid_t child = ::fork();
-  if (child == 0) {
-    // A file-size limit is what a full disk looks like from inside a process.
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit limit{};
-    limit.rlim_cur = limit.rlim_max = 64 * 1024;
-    auto ledger = Ledger::open(folder_);
-    if (!ledger || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(100);
-    int more = 0;
-    while (more < 99 && ledger->charge(kPatients, pure("run", std::string(4000, 'k') + std::to_string(more), 0.1))) ++more;
-    ::_exit(more);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  ASSERT_LT(WEXITSTATUS(status), 99) << "the limit never struck";
-  paid += WEXITSTATUS(status);
+  const int more = charged_until_full(folder_.path(), [](Ledger& ledger, int i) {
+    return ledger.charge(kPatients, pure("run", std::string(4000, 'k') + std::to_string(i), 0.1)).has_value();
+  });
+  ASSERT_GE(more, 0);
+  ASSERT_LT(more, 99) << "the limit never struck";
+  paid += more;
   Ledger ledger = opened();
   ASSERT_TRUE(ledger.verify());
   EXPECT_EQ(ledger.spent(kPatients)->charges, paid);

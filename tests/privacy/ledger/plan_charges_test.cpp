@@ -14,6 +14,8 @@
 #include "parley/privacy/ledger/entry_text.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/ledger/standing.h"
+#include "tests/privacy/ledger/processes.h"
+#include "tests/privacy/with_ledger.h"
 
 using namespace parley;
 using namespace parley::privacy;
@@ -21,7 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Purse kPatients{"patients", Unit::kRecord, Neighbours::kReplaceOne};
 const Delta kDelta = *Delta::make(1e-6);
 
 // One step costs epsilon exactly: pure, so nothing has to be searched for.
@@ -31,44 +32,26 @@ PlanRequest request(const std::string& run, double epsilon, std::int64_t steps) 
 
 class PlanChargesTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "parley-plans-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  Ledger opened() { return std::move(*Ledger::open(folder_)); }
+  Ledger opened() { return std::move(*Ledger::open(folder_.path())); }
   void allow(double epsilon) {
     Ledger ledger = opened();
     ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(epsilon), kDelta, Composition::kPlans}));
   }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace
 
 TEST_F(PlanChargesTest, ProcessesTogetherNeverOverspend) {
   allow(1.0);
-  std::vector<pid_t> children;
-  for (int p = 0; p < 3; ++p) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      auto ledger = Ledger::open(folder_);
-      int steps = 0;
-      for (int i = 0; ledger && i < 10; ++i)
-        if (const auto receipt = ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 4)))
-          steps += static_cast<int>(receipt->steps);
-      ::_exit(steps);
-    }
-    children.push_back(child);
-  }
-  int steps = 0;
-  for (const pid_t child : children) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status));
-    steps += WEXITSTATUS(status);
-  }
+  const int steps = added_up(3, [&](int p) {
+    auto ledger = Ledger::open(folder_.path());
+    int own = 0;
+    for (int i = 0; ledger && i < 10; ++i)
+      if (const auto receipt = ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 4)))
+        own += static_cast<int>(receipt->steps);
+    return own;
+  });
   Ledger ledger = opened();
   EXPECT_TRUE(ledger.verify());
   EXPECT_LE(ledger.spent(kPatients)->epsilon, 1.0);
@@ -81,26 +64,10 @@ TEST_F(PlanChargesTest, SurviveKillAtAnyPoint) {
   allow(1000);
   std::int64_t said = 0;
   for (int trial = 0; trial < 8; ++trial) {
-    int ends[2];
-    ASSERT_EQ(::pipe(ends), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      auto ledger = Ledger::open(folder_);
-      for (int i = 0; ledger; ++i) {
-        if (!ledger->charge_plan(kPatients, request(std::to_string(trial) + "/" + std::to_string(i), 1e-3, 3))) break;
-        const char byte = 1;
-        if (::write(ends[1], &byte, 1) != 1) break;
-      }
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    char byte = 0;
-    for (int receipts = 0; receipts <= trial; ++receipts) said += ::read(ends[0], &byte, 1);
-    ::kill(child, SIGKILL);
-    while (::read(ends[0], &byte, 1) == 1) ++said;
-    ::close(ends[0]);
-    ::waitpid(child, nullptr, 0);
+    said += said_until_killed(folder_.path(), trial + 1, [&](Ledger& ledger, int i) {
+      return ledger.charge_plan(kPatients, request(std::to_string(trial) + "/" + std::to_string(i), 1e-3, 3)).has_value();
+    });
+    EXPECT_GT(said, trial);
     Ledger ledger = opened();
     ASSERT_TRUE(ledger.verify());
     EXPECT_GE(ledger.spent(kPatients)->charges, said) << "a plan that was drawn from is in the ledger";
@@ -109,24 +76,14 @@ TEST_F(PlanChargesTest, SurviveKillAtAnyPoint) {
 
 TEST_F(PlanChargesTest, AFullDiskChargesNothingAndLosesNothing) {
   allow(1000);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit limit{};
-    limit.rlim_cur = limit.rlim_max = 64 * 1024;
-    auto ledger = Ledger::open(folder_);
-    if (!ledger || ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(100);
-    int paid = 0;
-    while (paid < 99 && ledger->charge_plan(kPatients, request(std::string(4000, 'r') + std::to_string(paid), 0.1, 2))) ++paid;
-    ::_exit(paid);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  ASSERT_LT(WEXITSTATUS(status), 99) << "the limit never struck";
+  const int paid = charged_until_full(folder_.path(), [](Ledger& ledger, int i) {
+    return ledger.charge_plan(kPatients, request(std::string(4000, 'r') + std::to_string(i), 0.1, 2)).has_value();
+  });
+  ASSERT_GE(paid, 0);
+  ASSERT_LT(paid, 99) << "the limit never struck";
   Ledger ledger = opened();
   ASSERT_TRUE(ledger.verify());
-  EXPECT_EQ(ledger.spent(kPatients)->charges, WEXITSTATUS(status));
+  EXPECT_EQ(ledger.spent(kPatients)->charges, paid);
   EXPECT_TRUE(ledger.charge_plan(kPatients, request("later", 0.1, 1)));
 }
 
@@ -181,7 +138,7 @@ TEST_F(PlanChargesTest, APlanUnderABudgetByStepsIsNotFree) {
 // wrote it, counts as the most that it can stand for.
 TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
   for (const double stated : {0.001, 0.0}) {
-    fs::remove_all(folder_);
+    fs::remove_all(folder_.path());
     allow(3.0);
     const Plan plan{kPatients.neighbours, {{Gaussian{20, 1}, 10}}};
     std::string budget_hash;
@@ -201,7 +158,9 @@ TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
     sqlite3_close(connection);
     Ledger ledger = opened();
     EXPECT_EQ(ledger.verify().has_value(), stated == 0);
-    if (stated == 0) EXPECT_FALSE(ledger.charge_plan(kPatients, request("b", 0.001, 1)));
+    if (stated == 0) {
+      EXPECT_FALSE(ledger.charge_plan(kPatients, request("b", 0.001, 1)));
+    }
   }
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <random>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "parley/privacy/sensitivity/clipped_sum.h"
 #include "parley/privacy/sensitivity/exact_sums.h"
 #include "parley/privacy/sensitivity/residual_sums.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::privacy;
@@ -107,24 +107,9 @@ double distance(const Told& a, const Told& b, bool euclidean) {
 }
 
 // A ledger of its own for every measurement.
-class LedgerHere {
- public:
-  LedgerHere() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "parley-count-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-    ledger_.emplace(std::move(*Ledger::open(folder_)));
-  }
-  ~LedgerHere() {
-    ledger_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-  LedgerHere(const LedgerHere&) = delete;
-  LedgerHere& operator=(const LedgerHere&) = delete;
-  Ledger& operator*() { return *ledger_; }
-
- private:
-  std::filesystem::path folder_;
-  std::optional<Ledger> ledger_;
+struct LedgerHere {
+  TemporaryFolder folder;
+  Ledger ledger = std::move(*Ledger::open(folder.path()));
 };
 
 Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
@@ -135,8 +120,8 @@ Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   SeededGenerator bits(1);
   const Deviation noise{4.0};
   const SubsampledGaussian event{noise.sigma / sum.contribution(), 1.0};
-  LedgerHere ledger;
-  Gate gate = std::move(*Gate::open(*ledger, {"records", Unit::kRecord, relation(stated)}, "run", bits));
+  LedgerHere here;
+  Gate gate = std::move(*Gate::open(here.ledger, {"records", Unit::kRecord, relation(stated)}, "run", bits));
   gate.cover_cost();
   EXPECT_TRUE(gate.reserve({.step = {{event, 1}}, .steps = 1}, *Delta::make(1e-6)));
   Batch batch = *gate.sample(*PoissonSampling::make(1), records.count());
