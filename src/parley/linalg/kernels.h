@@ -24,8 +24,11 @@ struct Kernels {
   template <class Function>
   using ByStorage = std::array<Function*, kStorages>;
 
-  // out[c] = <column c, r>, for 1 <= count <= kColumnsAtOnce dense columns of one type.
-  ByStorage<void(const void* const* columns, int count, const double* r, std::size_t rows, double* out)> dense_dots;
+  // out[c] = <column c, r>, for 1 <= count <= kColumnsAtOnce dense columns of one type. `next` are as many columns that
+  // will be read after these, or null: memory is asked for them meanwhile.
+  ByStorage<void(const void* const* columns, const void* const* next, int count, const double* r, std::size_t rows,
+                 double* out)>
+      dense_dots;
   // out += sum_c factors[c] column c.
   ByStorage<void(const void* const* columns, const double* factors, int count, double* out, std::size_t rows)>
       dense_axpys;

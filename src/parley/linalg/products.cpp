@@ -38,13 +38,19 @@ const std::byte* row_pointer(const DenseColumn& column, std::size_t row) {
   return static_cast<const std::byte*>(column.values) + row * width(column.storage);
 }
 
-// sums[c] = <dense column c over [begin, end), r>
-void dense_dots(std::span<const DenseColumn> columns, std::size_t begin, std::size_t end, const double* r, double* sums) {
-  for_each_batch(columns, kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
-    const void* at[kColumnsAtOnce];
-    for (std::size_t c = first; c < last; ++c) at[c - first] = row_pointer(columns[c], begin);
+// sums[c] = <dense column c over [begin, end), r> for the first `count` columns; the others come after them.
+void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::size_t begin, std::size_t end,
+                const double* r, double* sums) {
+  for_each_batch(columns.first(count), kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
+    const void *at[kColumnsAtOnce], *next[kColumnsAtOnce];
+    const std::size_t size = last - first;
+    for (std::size_t c = 0; c < size; ++c) {
+      at[c] = row_pointer(columns[first + c], begin);
+      if (last + size <= columns.size()) next[c] = row_pointer(columns[last + c], begin);
+    }
     const auto type = static_cast<std::size_t>(columns[first].storage);
-    kernels().dense_dots[type](at, static_cast<int>(last - first), r + begin, end - begin, sums + first);
+    kernels().dense_dots[type](at, last + size <= columns.size() ? next : nullptr, static_cast<int>(size), r + begin,
+                               end - begin, sums + first);
   });
 }
 
@@ -173,9 +179,8 @@ void Matrix::multiply_transposed(std::span<const double> r, std::span<double> ou
     std::vector<double> sums(panels * dense.size());
     parallel_chunks(panels * groups, 1, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / groups, first = task % groups * kGroupColumns;
-      const std::size_t last = std::min(dense.size(), first + kGroupColumns);
-      dense_dots(dense.subspan(first, last - first), panel * kPanelRows, std::min(n, (panel + 1) * kPanelRows), r.data(),
-                 sums.data() + panel * dense.size() + first);
+      dense_dots(dense.subspan(first), std::min(kGroupColumns, dense.size() - first), panel * kPanelRows,
+                 std::min(n, (panel + 1) * kPanelRows), r.data(), sums.data() + panel * dense.size() + first);
     });
     for (std::size_t c = 0; c < dense.size(); ++c) {
       double sum = 0;
@@ -255,7 +260,7 @@ double Matrix::column_dot(Index j, std::span<const double> r) const {
   if (!column.dense) return scale_of(j) * kernels().sparse_dot[type](column.rows(), column.values(), column.count, r.data());
   const void* at = column.at;
   double sum = 0;
-  kernels().dense_dots[type](&at, 1, r.data(), r.size(), &sum);
+  kernels().dense_dots[type](&at, nullptr, 1, r.data(), r.size(), &sum);
   return scale_of(j) * sum;
 }
 
