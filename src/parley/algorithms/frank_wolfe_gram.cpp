@@ -19,6 +19,7 @@
 #include "parley/algorithms/frank_wolfe_iterate.h"
 #include "parley/algorithms/frank_wolfe_scan.h"
 #include "parley/linalg/gram.h"
+#include "parley/linalg/memory.h"
 #include "parley/linalg/vectors.h"
 
 namespace parley::algorithms {
@@ -27,6 +28,8 @@ namespace {
 
 using glm::Intercept;
 using linalg::Index;
+
+constexpr std::size_t kLine = 64;  // bytes
 
 class GramIterate final : public FrankWolfeIterate {
  public:
@@ -38,8 +41,9 @@ class GramIterate final : public FrankWolfeIterate {
         free_(problem.objective.intercept == Intercept::kFree),
         cache_left_(settings.gram_cache_bytes),
         weights_(columns_ + (constant_ ? 1 : 0)),
-        alpha_(weights_.unscaled().size()),
-        correlation_(alpha_.size()),
+        scanned_(2 * linalg::aligned(weights_.unscaled().size() * sizeof(double), kLine)),
+        alpha_(reinterpret_cast<double*>(scanned_.data()), weights_.unscaled().size()),
+        correlation_(reinterpret_cast<double*>(scanned_.data() + scanned_.size() / 2), alpha_.size()),
         gradient_(alpha_.size()),
         diagonal_(alpha_.size(), std::numeric_limits<double>::quiet_NaN()),
         cached_(alpha_.size()) {
@@ -54,7 +58,7 @@ class GramIterate final : public FrankWolfeIterate {
       for (double& y : labels) y -= mean_label_;
     label_square_ = linalg::squared_norm(labels) / n_;
     linalg::scale(1.0 / n_, labels);
-    problem.features.multiply_transposed(labels, std::span(correlation_).first(columns_));
+    problem.features.multiply_transposed(labels, correlation_.first(columns_));
     if (constant_) correlation_[columns_] = mean_label_;
   }
 
@@ -133,7 +137,7 @@ class GramIterate final : public FrankWolfeIterate {
       const double row_nonzeros = static_cast<double>(x.nonzeros()) / n_;
       if (static_cast<double>(x.column(static_cast<Index>(j)).count) * row_nonzeros <=
           0.5 * static_cast<double>(columns_)) {
-        const auto target = std::span(alpha_).first(columns_);
+        const auto target = alpha_.first(columns_);
         x.for_each_in_column(static_cast<Index>(j),
                              [&](Index i, double value) { x.row_axpy(i, a * value / n_, target); });
         alpha_[j] += a * l2();
@@ -188,8 +192,10 @@ class GramIterate final : public FrankWolfeIterate {
   std::size_t cache_left_;
 
   ScaledWeights weights_;
-  std::vector<double> alpha_;
-  std::vector<double> correlation_;  // c
+  // Selection reads both from end to end: a wide register that is spread over two lines of the cache is read twice.
+  linalg::Memory scanned_;
+  std::span<double> alpha_;
+  std::span<double> correlation_;  // c
   std::vector<double> gradient_;
   std::vector<double> diagonal_;             // Q_jj where known, else NaN
   std::vector<std::vector<double>> cached_;  // Q_j where known
