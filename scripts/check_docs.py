@@ -4,6 +4,7 @@
 A fenced block marked `console` is a session: each line that starts with "$ " is run, in order, in one scratch
 folder per document that holds a copy of examples/, with the given binary on PATH. It must exit 0, or with the code
 named in a trailing comment "# exits 2". Lines below a command are output for the reader and are not compared.
+The examples in the --help of every verb are run likewise, each verb's in a scratch folder of its own, after what `BEFORE` says.
 A block marked `sh` is for commands that cannot run inside the tests (make, git clone); each `make TARGET` must
 exist, and `parley` may not appear there.
 """
@@ -11,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,11 +30,13 @@ def blocks(text):
         yield found[1], text[: found.start()].count("\n") + 2, found[2]
 
 
+environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}"}
+
+
 def run(document, sessions):
     global ran
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(root / "examples", pathlib.Path(scratch) / "examples")
-        environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}"}
         for line, text in sessions:
             # A command goes on over lines that end in a backslash.
             for offset, command in enumerate_commands(text):
@@ -59,6 +63,71 @@ def enumerate_commands(text):
         at += 1
 
 
+# What somebody who reads a verb's help has done already.
+TRAIN = "parley train examples/readmission/job.toml --out out/readmission --quiet"
+KEYS = "parley keys init keys; for name in coordinator clinic; do parley keys issue keys $name; done"
+BUDGET = "parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6"
+SITE = """cat > site.toml <<END
+[site]
+name = "clinic"
+coordinator = "127.0.0.1:9"
+tls = "keys"
+state = "state"
+[data]
+path = "examples/readmission/clinic.csv"
+schema = "examples/readmission/clinic.schema.toml"
+END"""
+ORDERS = r"""printf 'customer,city,product,price,weight,y\n1,Bern,p,5,2,1\n2,Basel,q,7,3,0\n1,Bern,q,7,3,1\n' > orders.csv"""
+BEFORE = {"predict": TRAIN, "evaluate": TRAIN, "keys issue": "parley keys init keys", "coordinate": KEYS, "join": f"{KEYS}\n{SITE}",
+          "ledger show": BUDGET, "ledger verify": BUDGET, "data split": ORDERS}
+STAYS = {"coordinate", "join"}  # until they are told to end
+
+
+def help_of(verb):
+    return subprocess.run([binary, *verb, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def verbs(above=()):
+    yield above
+    listed = re.search(r"^Subcommands:\n((?:  .*\n)*)", help_of(above), re.M)
+    for name in re.findall(r"^  (\S+)", listed[1], re.M) if listed else []:
+        yield from verbs((*above, name))
+
+
+def stays(command, scratch):
+    """Begins, says so on stderr, and ends when it is interrupted. On a port of the system's choice, of this machine alone."""
+    process = subprocess.Popen(["bash", "-c", "exec " + command.replace("0.0.0.0:7000", "127.0.0.1:0")], cwd=scratch, env=environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    return process.returncode, said + rest
+
+
+def run_help(verb):
+    global ran
+    text, name = help_of(verb), " ".join(verb)
+    commands = re.findall(r"^  (parley .*)$", text, re.M)
+    if not any(command.startswith(f"parley {name}") for command in commands):
+        problems.append(f"parley {name} --help: shows no example of its own")
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(root / "examples", pathlib.Path(scratch) / "examples")
+        for events in re.findall(r'^  (\{"neighbours".*?\]\})$', text, re.M | re.S):
+            (pathlib.Path(scratch) / "events.json").write_text(events)
+        if name in BEFORE:
+            subprocess.run(["bash", "-ec", BEFORE[name]], cwd=scratch, env=environment, capture_output=True, timeout=120, check=True)
+        for command in commands:
+            ran += 1
+            if name in STAYS:
+                code, said = stays(command, scratch)
+                if not re.search("listening|waiting|connect", said):
+                    problems.append(f"parley {name} --help: did not come up: {command}\n    {said.strip()[:400]}")
+                continue
+            done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, capture_output=True, text=True, timeout=120)
+            if done.returncode != 0:
+                problems.append(f"parley {name} --help: exit {done.returncode}: {command}\n    {done.stderr.strip()[:400]}")
+
+
 for document in documents:
     sessions = []
     for kind, line, text in blocks(document.read_text()):
@@ -73,6 +142,9 @@ for document in documents:
                         problems.append(f"{document.relative_to(root)}:{line + offset}: no target '{target}' in the Makefile")
     if sessions:
         run(document, sessions)
+
+for verb in verbs():
+    run_help(verb)
 
 print("\n".join(problems) if problems else f"docs: {len(documents)} documents, {ran} commands ran")
 sys.exit(1 if problems else 0)

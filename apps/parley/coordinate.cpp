@@ -148,7 +148,7 @@ void add_coordinate(CLI::App& app, Exit& exit) {
   verb->add_flag("--quiet", options->quiet, "No progress on stderr");
   verb->footer(
       "Example:\n"
-      "  parley coordinate job.toml --listen 0.0.0.0:7000 --tls keys --out out/job\n\n"
+      "  parley coordinate examples/hospitals/job.toml --listen 0.0.0.0:7000 --tls keys --out out/hospitals\n\n"
       "Stopped by Ctrl-C or killed at any point, the same command goes on where it was, to the same model.");
   verb->callback([options, &exit] { exit.finish(coordinate(*options)); });
 }

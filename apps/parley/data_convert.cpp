@@ -69,9 +69,10 @@ void add_data_convert(CLI::App& data_verb, Exit& exit) {
   CLI::App* verb =
       data_verb.add_subcommand("convert", "CSV to LIBSVM and back; .gz, .zst and .xz by the name");
   verb->footer(
-      "example:\n  parley data convert patients.csv patients.libsvm.gz --label readmitted --names "
-      "columns.txt\n"
-      "  parley data convert a9a.libsvm a9a.csv");
+      "Examples:\n"
+      "  parley data convert examples/readmission/clinic.csv clinic.libsvm.gz --schema "
+      "examples/readmission/clinic.schema.toml --names columns.txt\n"
+      "  parley data convert clinic.libsvm.gz clinic.csv");
   verb->add_option("in", asked->from, "file to read, packed or not")->required();
   verb->add_option("out", asked->to, "file to write: .csv or .libsvm, and .gz, .zst or .xz to pack")
       ->required();

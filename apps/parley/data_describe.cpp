@@ -77,7 +77,7 @@ void add_data_describe(CLI::App& data_verb, Exit& exit) {
   verb->add_option("--label", asked->label, "the label column (default: y, label, target or class)");
   verb->add_option("--schema-out", asked->schema_out, "write the draft to this file");
   verb->add_flag("--json", asked->json, "print one JSON document");
-  verb->footer("Example:\n  parley data describe clinic.csv --label readmitted --schema-out clinic.schema.toml");
+  verb->footer("Example:\n  parley data describe examples/readmission/clinic.csv --label readmitted --schema-out clinic.schema.toml");
   verb->callback([asked, &exit] {
     if (const auto done = run(*asked); !done) exit.refuse(done.error());
   });

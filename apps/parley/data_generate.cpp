@@ -59,7 +59,7 @@ CLI::App* add_kind(CLI::App& generate, Exit& exit, const char* name, const char*
                    const std::shared_ptr<Kind>& recipe) {
   auto asked = std::make_shared<Asked>();
   CLI::App* kind = generate.add_subcommand(name, about);
-  kind->footer(fmt::format("example:\n  parley data generate {} {} --out data/{}", name, example, name));
+  kind->footer(fmt::format("Example:\n  parley data generate {} {} --out data/{}", name, example, name));
   kind->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
   kind->add_option("--seed", asked->seed, "same seed, same bytes")
       ->check(whole_number)
@@ -183,8 +183,8 @@ void add_data_generate(CLI::App& data_verb, Exit& exit) {
       data_verb.add_subcommand("generate", "make the papers' synthetic data, with its true model");
   generate->require_subcommand(1);
   generate->footer(
-      "example:\n  parley data generate sparse-regression --rows 800 --columns 8000 --out data/sparse\n"
-      "  parley data generate KIND --help    shows the settings of a kind");
+      "Example:\n  parley data generate sparse-regression --rows 800 --columns 8000 --out data/sparse\n\n"
+      "parley data generate KIND --help shows the settings of a kind.");
   add_sparse_regression(*generate, exit);
   add_log_normal(*generate, exit);
   add_square(*generate, exit);

@@ -117,12 +117,11 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
   auto asked = std::make_shared<Asked>();
   CLI::App* verb = data_verb.add_subcommand("split", "split one table into the parties of a federation");
   verb->footer(
-      "examples:\n"
-      "  parley data split a.csv --by rows --parts 5 --skew label --alpha 0.3 --out parts\n"
-      "  parley data split a.csv --by columns --groups 'age,sex;bmi,*' --label-party 2 --out parts\n"
-      "  parley data split a9a.libsvm --by columns --groups '1-66;67-123' --names clinic,insurer --out "
-      "parts\n"
-      "  parley data split orders.csv --by tables --key customer --key product:price,weight --out parts");
+      "Examples:\n"
+      "  parley data split examples/readmission/clinic.csv --by rows --parts 5 --skew label --alpha 0.3 --label readmitted --out people\n"
+      "  parley data split examples/readmission/clinic.csv --by columns --groups 'age,ward;creatinine,*' --names clinic,lab "
+      "--label readmitted --label-party lab --out columns\n"
+      "  parley data split orders.csv --by tables --key customer --key product:price,weight --out tables");
   verb->add_option("file", asked->file, "CSV or LIBSVM, packed or not")->required();
   verb->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
   verb->add_option("--by", asked->by, "rows: people; columns: features; tables: keys")

@@ -66,6 +66,9 @@ Result<int> issue(const KeyOptions& options) {
 void add_keys(CLI::App& app, Exit& exit) {
   CLI::App* keys = app.add_subcommand("keys", "A certificate authority and certificates for a federation");
   keys->require_subcommand(1);
+  const char* const example =
+      "Example:\n  parley keys init keys\n  parley keys issue keys coordinator\n  parley keys issue keys clinic";
+  keys->footer(example);
   const CLI::Range days(1, 36500);
 
   auto begin = std::make_shared<KeyOptions>(KeyOptions{.name = "federation", .days = 3650});
@@ -73,9 +76,7 @@ void add_keys(CLI::App& app, Exit& exit) {
   init_verb->add_option("folder", begin->folder, "Where ca.pem and ca.key go")->required();
   init_verb->add_option("--name", begin->name, "Name of the federation")->capture_default_str();
   init_verb->add_option("--days", begin->days, "Validity")->check(days)->capture_default_str();
-  init_verb->footer(
-      "Example:\n  parley keys init keys\n  parley keys issue keys coordinator\n  parley keys issue keys "
-      "clinic");
+  init_verb->footer(example);
   init_verb->callback([begin, &exit] { exit.finish(init(*begin)); });
 
   auto one = std::make_shared<KeyOptions>(KeyOptions{.days = 825});

@@ -210,7 +210,7 @@ void add_ledger(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<LedgerOptions>();
   CLI::App* verb = app.add_subcommand("ledger", "What was spent of a site's privacy budgets, across runs");
   verb->require_subcommand(1);
-  verb->footer("Example:\n  parley ledger show site/ledger --entries");
+  verb->footer("Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6\n  parley ledger show site/ledger --entries");
 
   CLI::App* show_verb = verb->add_subcommand("show", "Budgets and what was spent of them");
   show_verb->add_option("directory", options->directory, "Folder of the ledger")->required();

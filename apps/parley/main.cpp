@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   parley::app::add_ledger(app, exit);
   CLI::App* data = app.add_subcommand("data", "Inspect, split, generate and convert tables");
   data->require_subcommand(1);
+  data->footer("Example:\n  parley data describe examples/readmission/clinic.csv --label readmitted --schema-out clinic.schema.toml");
   parley::app::add_data_describe(*data, exit);
   parley::app::add_data_convert(*data, exit);
   parley::app::add_data_generate(*data, exit);

@@ -33,7 +33,7 @@ void add_plan(CLI::App& app, Exit& exit) {
   verb->add_option("job", options->job, "The job (TOML)")->required();
   verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")->allow_extra_args(false);
   verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
-  verb->footer("Example:\n  parley plan examples/readmission/job.toml");
+  verb->footer("Example:\n  parley plan examples/readmission/private.toml");
   verb->callback([options, &exit] { exit.finish(plan(*options)); });
 }
 
