@@ -104,6 +104,18 @@ class Train(CliTest):
         result = self.json_of("train", "job.toml", "--set", "party.site.test=wider.libsvm", "--out", "tested", "--quiet")
         self.assertIn("test file: 3 values of columns that the training data do not have were left out", result["notes"])
 
+    def test_the_positive_class_may_be_a_number(self):
+        self.write("data.csv", "a,y\n1,1\n2,0\n3,1\n1,0\n4,2.5\n")
+        self.write("data.libsvm", "1 1:1\n0 1:2\n1 1:3\n0 1:1\n2.5 1:4\n")
+        for name in ("data.csv", "data.libsvm"):
+            self.write("job.toml", JOB.format(task="logistic").replace("data.csv", name) + "[labels]\npositive = 0\n")
+            for positive in ("0", "0.0", "1", "2.5", '"2.5"'):
+                self.succeeds("train", "job.toml", "--set", f"labels.positive={positive}", "--out", "run", "--quiet")
+                classes = json.loads((self.folder / "run" / "model.json").read_text())["classes"]
+                self.assertEqual(float(classes[1]), float(positive.strip('"')))
+            self.refuses("train", "job.toml", "--set", "labels.positive=3", "--out", "none", "--quiet", says="no row has the positive class")
+        self.refuses("train", "job.toml", "--set", "labels.positive=true", "--quiet", says="labels.positive")
+
     def test_levels_and_rows_that_a_model_cannot_use_are_said(self):
         self.write("data.csv", "colour,size,y\nred,1,1\nblue,2,0\nred,3,1\nblue,1,0\n")
         self.write("job.toml", JOB.format(task="logistic"))

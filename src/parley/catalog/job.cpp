@@ -82,6 +82,17 @@ void read_tune(Toml settings, TuneSection& section) {
       settings.reject("choices", "are settings of [model] and [algorithm], as \"section.key=value|value\"", choice);
 }
 
+// A class is named as in the table, where it may well be a number.
+void read_class(Toml& labels, std::string_view key, std::string& name) {
+  const Toml::Kind kind = labels.kind(key);
+  if (kind != Toml::Kind::kInteger && kind != Toml::Kind::kNumber) {
+    labels.text(key, name);
+    return;
+  }
+  double number = 0;
+  if (labels.number(key, number)) name = fmt::format("{}", number);
+}
+
 // What contradicts a promise of privacy, whatever the algorithm.
 void check_privacy(Toml& toml, const Job& job) {
   if (job.data.scale == Scale::kStandardize)
@@ -205,7 +216,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
   Toml labels = toml.table("labels");
   labels.text("party", job.labels.party);
   labels.text("column", job.labels.column);
-  labels.text("positive", job.labels.positive);
+  read_class(labels, "positive", job.labels.positive);
   labels.texts("classes", job.labels.classes);
   labels.boolean("public", job.labels.declared_public);
   if (!job.labels.positive.empty() && (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
