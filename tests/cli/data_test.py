@@ -55,6 +55,40 @@ class Generate(CliTest):
         self.succeeds("data", "generate", "square", "-n", "20", "--seed", "2", "--out", "square", "--force")
 
 
+class Describe(CliTest):
+    JOB = """
+[job]
+task = "linear"
+[algorithm]
+name = "exact"
+[[party]]
+name = "site"
+data = "table.csv"
+"""
+
+    def test_numbers_with_commas_are_not_taken_for_categories_in_silence(self):
+        self.write("job.toml", self.JOB)
+        for table, cell in (("size;colour;y\n3,14;red;1\n2,5;blue;2\n7;red;3\n-1,5e1;blue;4\n", "3,14"),
+                            ('size,colour,y\n"1,234",red,1\n"2,345,678",blue,2\n3,red,3\n"4,000",blue,4\n', "1,234")):
+            self.write("table.csv", table)
+            said = self.json_of("data", "describe", "table.csv")
+            remedy = f"column 'size' looks like numbers with commas; write them with a decimal point and no other marks (got '{cell}')"
+            self.assertEqual([note for note in said["notes"] if "commas" in note], [remedy + ": drafted as a category"])
+            told = self.refuses("train", "job.toml", "--out", "run", "--quiet", says="table.csv: size: looks like numbers with commas")
+            self.assertIn(f"(got '{cell}')", told)
+        # Somebody who means it says so.
+        self.write("table.csv", "size;y\n3,14;1\n2,5;2\n3,14;3\n")
+        self.write("s.toml", '[[column]]\nname = "size"\ntype = "category"\nlevels = ["2,5", "3,14"]\n[[column]]\nname = "y"\ntype = "label"\n')
+        self.succeeds("train", "job.toml", "--set", "party.site.schema=s.toml", "--set", "model.l2=0.1", "--out", "run", "--quiet")
+        self.write("s.toml", '[[column]]\nname = "size"\ntype = "number"\n[[column]]\nname = "y"\ntype = "label"\n')
+        self.refuses("train", "job.toml", "--set", "party.site.schema=s.toml", "--out", "other", "--quiet",
+                     says="table.csv:2: size: must be a finite number, with a decimal point and no commas (got '3,14')")
+
+    def test_lists_of_words_with_commas_are_categories_as_before(self):
+        self.write("table.csv", "kind;code;y\na,b;1,x;1\nc,d;2,y;2\na,b;1,x;3\n")
+        self.assertEqual([note for note in self.json_of("data", "describe", "table.csv")["notes"] if "commas" in note], [])
+
+
 class Split(CliTest):
     def test_rows_are_dealt_out_once_each_with_their_digits(self):
         self.write("patients.csv", PATIENTS)

@@ -21,6 +21,44 @@ bool is_number(std::string_view cell) {
   return parsed.error == NumberError::kNone && parsed.end == cell.data() + cell.size();
 }
 
+// "3,14", or "1,234" for a thousand and more.
+bool is_number_with_comma(std::string_view cell) {
+  const std::size_t comma = cell.find(',');
+  if (comma == std::string_view::npos || comma == 0 || comma + 1 == cell.size()) return false;
+  if (!detail::is_digit(cell[comma - 1]) || !detail::is_digit(cell[comma + 1])) return false;
+  std::string digits(cell);
+  std::erase(digits, ',');
+  return is_number(digits);
+}
+
+// The first cell of a column that holds numbers with commas for the most part; empty for any other column.
+std::string number_with_comma(const CsvLayout& layout, std::size_t j, const TextSet& missing) {
+  std::string first;
+  std::size_t present = 0, numbers = 0;
+  for (const auto& record : layout.sample) {
+    if (j >= record.size() || missing.contains(record[j])) continue;
+    ++present;
+    const bool comma = is_number_with_comma(record[j]);
+    if (comma && first.empty()) first = record[j];
+    if (comma || is_number(record[j])) ++numbers;
+  }
+  return 2 * numbers >= present ? first : std::string();
+}
+
+// Nobody wants such a column as a category by accident.
+Result<void> check_commas(const CsvLayout& layout, const CsvPlan& plan, const std::string& file_name, std::vector<std::string>& notes) {
+  for (std::size_t j = 0; j < layout.names.size(); ++j) {
+    if (plan.schema.columns[j].type != ColumnType::kCategory) continue;
+    const std::string cell = number_with_comma(layout, j, plan.missing_markers);
+    if (cell.empty()) continue;
+    const char* const remedy = "looks like numbers with commas; write them with a decimal point and no other marks";
+    if (!plan.lenient)
+      return fail(bad_input({file_name, 0, layout.names[j]}, fmt::format("{}, or declare the column in a schema", remedy), cell));
+    notes.push_back(fmt::format("column '{}' {} (got '{}'): drafted as a category", printable(layout.names[j]), remedy, printable(cell)));
+  }
+  return {};
+}
+
 // The type of column j as the sample has it: a number when most cells are numbers (so that a stray
 // word is an error and not a category), else a category.
 ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing, std::vector<std::string>& notes) {
@@ -248,6 +286,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
   plan.empty_is_missing = plan.missing_markers.contains(std::string_view());
   plan.guessed = plan.schema.columns.empty();
   if (plan.guessed) plan.schema = guess_schema(layout, std::move(plan.schema), plan.missing_markers, plan.notes);
+  if (plan.guessed) PARLEY_CHECK(check_commas(layout, plan, file_name, plan.notes));
   PARLEY_TRY(const auto positions, match(layout, plan.schema, options, file_name));
   std::vector<std::string> names;  // of the file's columns; a file without header has the schema's
   for (const std::size_t position : positions) names.push_back(plan.schema.columns[position].name);

@@ -282,8 +282,9 @@ class CsvRows {
     if (again.error == NumberError::kNotFinite) return reject(column.name, "is too large for a number", cell);
     if (again.error == NumberError::kNotANumber || again.end != cell.data() + cell.size())
       return reject(column.name,
-                    plan_.guessed ? "must be a finite number, as most cells of this column are"
-                                  : "must be a finite number",
+                    cell.find(',') != std::string_view::npos ? "must be a finite number, with a decimal point and no commas"
+                    : plan_.guessed                          ? "must be a finite number, as most cells of this column are"
+                                                             : "must be a finite number",
                     cell);
     value = again.value;
     return check_bounds(column, value);
