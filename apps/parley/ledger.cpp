@@ -12,6 +12,7 @@
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/statement.h"
 #include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/use_of_budget.h"
 
 namespace parley::app {
 
@@ -52,6 +53,7 @@ Json to_json(const Spent& spent) {
             {"void_charges", spent.void_charges},
             {"claimed", spent.void_charges == 0},
             {"budget_used", spent.used},
+            {"overspent", spent.budget && privacy::overspent(spent)},
             {"epsilon_spent", std::isfinite(spent.epsilon) ? Json(spent.epsilon) : Json("infinity")},
             {"delta_spent", spent.delta}};
   if (spent.budget)
@@ -102,11 +104,12 @@ std::string sentence(const Spent& spent, bool others) {
     if (others)
       text += "    What this data set was charged for other units or under the other relation comes on top, and is not counted here.\n";
   }
-  text += fmt::format("    However runs are chosen, the budget holds: at most {}{}\n"
-                      "    (epsilon {}, delta {}). {} % of it is used.",
-                      factor(budget.epsilon.value()), except(budget.delta.value()), budget.epsilon.value(), budget.delta.value(),
-                      rounded_up(100 * spent.used, 3));
-  return text;
+  const std::string terms = fmt::format("(epsilon {}, delta {})", budget.epsilon.value(), budget.delta.value());
+  if (privacy::overspent(spent))
+    return text + fmt::format("    The budget {} was set when more than that had been charged, and does not bound it.\n    {}.", terms,
+                              privacy::use_of_budget(spent));
+  return text + fmt::format("    However runs are chosen, the budget holds: at most {}{}\n    {}.\n    {}.", factor(budget.epsilon.value()),
+                            except(budget.delta.value()), terms, privacy::use_of_budget(spent));
 }
 
 // Whether the data set was charged in another purse too.

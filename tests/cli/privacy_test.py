@@ -117,6 +117,25 @@ class Private(CliTest):
         self.refuses("train", "job.toml", "--out", "run", "--quiet", code=3, says="budget")
         self.assertEqual((self.folder / "run" / "model.json").read_bytes(), before)
 
+    def test_a_budget_says_which_half_of_it_ran_out(self):
+        self.succeeds("train", "job.toml", "--out", "run", "--quiet")
+        # Epsilon is raised a little, delta is not.
+        self.succeeds("ledger", "budget", "ledger", "--data-set", "site", "--epsilon", "2.05", "--delta", "1e-5")
+        told = "delta 1e-05 of 1e-05 (100 %) are used; delta is used up, and only what needs none still fits"
+        self.assertIn(told, self.succeeds("ledger", "show", "ledger").stdout)
+        self.assertIn("of 2.05 (9", self.refuses("train", "job.toml", "--out", "more", "--quiet", code=3, says=told))
+
+    def test_a_budget_below_what_was_spent_is_called_overspent(self):
+        self.succeeds("train", "job.toml", "--out", "run", "--quiet")
+        self.assertFalse(self.json_of("ledger", "show", "ledger")["purses"][0]["overspent"])
+        for composition in ("plans", "steps"):
+            set_lower = ("ledger", "budget", "ledger", "--data-set", "site", "--epsilon", "0.5", "--delta", "1e-5", "--composition", composition)
+            for text in (self.succeeds(*set_lower).stdout, self.succeeds("ledger", "show", "ledger").stdout):
+                self.assertIn("it is overspent, and nothing more is released", text)
+                self.assertNotIn("the budget holds", text)
+            self.assertTrue(self.json_of("ledger", "show", "ledger")["purses"][0]["overspent"])
+            self.refuses("train", "job.toml", "--out", "more", "--quiet", code=3, says="it is overspent")
+
     def test_another_output_folder_is_no_new_budget(self):
         self.succeeds("train", "job.toml", "--out", "one", "--quiet")
         self.refuses("train", "job.toml", "--out", "two", "--quiet", code=3, says="budget")

@@ -19,6 +19,7 @@
 #include "parley/privacy/ledger/ledger_folder.h"
 #include "parley/privacy/ledger/ledger_layout.h"
 #include "parley/privacy/ledger/standing.h"
+#include "parley/privacy/ledger/use_of_budget.h"
 
 namespace parley::privacy {
 
@@ -199,9 +200,9 @@ struct Ledger::State {
   static Error budget_ended(const Standing& standing, const Purse& purse, const std::string& wanted) {
     const Budget& budget = *standing.budget();
     return {Fault::kBudgetEnded,
-            fmt::format("the budget of data set '{}' (epsilon {}, delta {}, by {}) is {:.1f} % used and does not allow {}; nothing was released",
-                        printable(purse.data_set), budget.epsilon.value(), budget.delta.value(), name(budget.composition),
-                        100 * standing.spent().used, wanted)};
+            fmt::format("the budget of data set '{}' (epsilon {}, delta {}, by {}) does not allow {}: {}; nothing was released",
+                        printable(purse.data_set), budget.epsilon.value(), budget.delta.value(), name(budget.composition), wanted,
+                        use_of_budget(standing.spent()))};
   }
 
   // Checks and appends one request inside the open transaction; all of its charges or none.

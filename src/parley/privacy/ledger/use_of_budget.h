@@ -1,0 +1,15 @@
+// How much of a budget is used, in words: epsilon and delta each have an end of their own.
+#pragma once
+#include <string>
+
+#include "parley/privacy/ledger/ledger.h"
+
+namespace parley::privacy {
+
+// A budget that was set below what had been charged bounds nothing.
+bool overspent(const Spent& spent);
+
+// "epsilon 0.5 of 2 (25 %) and delta 1e-06 of 1e-06 (100 %) are used; delta is used up"; for a purse that has a budget.
+std::string use_of_budget(const Spent& spent);
+
+}  // namespace parley::privacy
