@@ -1,5 +1,9 @@
 #include "apps/parley/output_folder.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 namespace parley::app {
@@ -16,6 +20,9 @@ Result<void> check_folder(const std::string& folder) {
   std::filesystem::path at = std::filesystem::absolute(folder);
   while (!std::filesystem::exists(at) && at.has_parent_path()) at = at.parent_path();
   if (!std::filesystem::is_directory(at)) return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: a file is in the way"));
+  // Before anything is paid for.
+  if (::access(at.c_str(), W_OK | X_OK) != 0)
+    return fail(bad_input({folder, 0, ""}, std::string("cannot be written to: ") + std::strerror(errno)));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "apps/parley/progress.h"
 #include "apps/parley/train_mpi.h"
 #include "apps/parley/verbs.h"
+#include "parley/catalog/model_parts.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
 #include "parley/core/files.h"
@@ -24,9 +25,18 @@ struct TrainOptions {
   std::string out;
   std::string transport = "in-process";
   int threads = 0;
+  bool overwrite = false;
   bool json = false;
   bool quiet = false;
 };
+
+// A model without privacy can be made again for nothing, and a new run takes its place; a private one has cost budget.
+Result<void> check_replaceable(const std::string& out) {
+  PARLEY_TRY(const bool paid, catalog::holds_private_model(out));
+  if (!paid) return {};
+  return fail(bad_input({(std::filesystem::path(out) / "model.json").string(), 0, ""},
+                        "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
+}
 
 Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, const TrainOptions& options) {
   watch_interrupts();
@@ -48,6 +58,7 @@ Result<int> train(const TrainOptions& options) {
   if (job.privacy && job.privacy->ledger.empty())
     job.privacy->ledger = (std::filesystem::path(options.job).parent_path() / "ledger").string();
   PARLEY_CHECK(check_folder(out));
+  if (!options.overwrite) PARLEY_CHECK(check_replaceable(out));
   PARLEY_TRY(const std::optional<catalog::Outcome> finished, options.transport == "mpi" ? train_mpi(job) : train_here(job, options));
   if (!finished) return 0;  // another rank has the result
   const catalog::Outcome& outcome = *finished;
@@ -94,6 +105,7 @@ void add_train(CLI::App& app, Exit& exit) {
   verb->add_option("--transport", options->transport, "in-process, or mpi: party p is rank p of mpirun -n PARTIES")
       ->check(CLI::IsMember({"in-process", "mpi"}))
       ->capture_default_str();
+  verb->add_flag("--overwrite", options->overwrite, "Replace a private model in that folder, which a budget paid for");
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
   verb->add_flag("--quiet", options->quiet, "No progress on stderr");
   verb->footer(

@@ -114,8 +114,33 @@ class Private(CliTest):
     def test_a_second_run_needs_more_budget(self):
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
         before = (self.folder / "run" / "model.json").read_bytes()
-        self.refuses("train", "job.toml", "--out", "run", "--quiet", code=3, says="budget")
+        self.refuses("train", "job.toml", "--out", "run", "--overwrite", "--quiet", code=3, says="budget")
         self.assertEqual((self.folder / "run" / "model.json").read_bytes(), before)
+
+    def test_a_model_that_was_paid_for_is_not_replaced_unasked(self):
+        self.succeeds("train", "job.toml", "--out", "run", "--quiet")
+        self.succeeds("ledger", "budget", "ledger", "--data-set", "site", "--epsilon", "5", "--delta", "1e-4")
+        model = self.folder / "run" / "model.json"
+        before = model.read_bytes()
+        not_private = ("train", "plain.toml", "--out", "run", "--quiet")
+        self.write("plain.toml", JOB.split("[privacy]")[0] + "[[party]]" + JOB.split("[[party]]")[1])
+        for again in (("train", "job.toml", "--out", "run", "--quiet"), not_private):
+            self.refuses(*again, says="run/model.json: is a private model that a budget paid for")
+        self.assertEqual(model.read_bytes(), before)
+        self.assertEqual(self.json_of("ledger", "show", "ledger")["purses"][0]["charges"], 1)
+        self.succeeds("train", "job.toml", "--out", "run", "--overwrite", "--quiet")
+        self.assertEqual(self.json_of("ledger", "show", "ledger")["purses"][0]["charges"], 2)
+        # What cost nothing gives way to the next run.
+        self.succeeds(*not_private, "--overwrite")
+        self.succeeds(*not_private)
+
+    def test_a_file_that_is_no_model_is_not_replaced_and_nothing_is_charged(self):
+        (self.folder / "run").mkdir()
+        for content in ("mine", "{}", '{"parts": [{"path": "gone/model.json"}]}'):
+            model = self.write("run/model.json", content)
+            self.refuses("train", "job.toml", "--out", "run", "--quiet", says="model.json")
+            self.assertEqual(model.read_text(), content)
+        self.assertFalse((self.folder / "ledger").exists())
 
     def test_a_budget_says_which_half_of_it_ran_out(self):
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")

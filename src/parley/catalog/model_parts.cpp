@@ -119,6 +119,26 @@ Result<std::vector<ModelPart>> load_parts(const std::string& directory) {
   return parts;
 }
 
+Result<bool> holds_private_model(const std::string& directory) {
+  std::filesystem::path file = in(directory, "model.json");
+  if (!std::filesystem::exists(file)) return false;
+  Json json;
+  const auto read = [&]() -> Result<void> {
+    PARLEY_TRY(const std::string text, read_whole(file.string()));
+    json = Json::parse(text, nullptr, false);
+    return {};
+  };
+  const Json::json_pointer first_part("/parts/0/path"), statement("/provenance/privacy");
+  PARLEY_CHECK(read());
+  if (json.is_object() && json.contains(first_part) && json[first_part].is_string()) {
+    file.replace_filename(json[first_part].get<std::string>());
+    PARLEY_CHECK(read());
+  }
+  if (!json.is_object() || !json.contains(statement) || !json[statement].is_string())
+    return fail(bad_input({file.string(), 0, ""}, "is there and is no model that parley train wrote; name another --out, or --overwrite it"));
+  return json[statement].get<std::string>() != kNotPrivate;
+}
+
 Result<Judged> judge(const std::vector<ModelPart>& parts, const std::vector<std::string>& files, data::LabelUse labels) {
   if (parts.size() == 1 && parts.front().party.empty()) return judge_whole(parts.front().trained, files, labels);
   PARLEY_TRY(const std::vector<std::string> ordered, files_by_part(parts, files));

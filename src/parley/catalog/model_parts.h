@@ -22,6 +22,10 @@ struct ModelPart {
 Result<void> save(const std::vector<ModelPart>& parts, const std::string& directory);
 Result<std::vector<ModelPart>> load_parts(const std::string& directory);
 
+// Whether a folder holds a model that a privacy budget paid for: to make it again would be paid for again. A model.json that is
+// no model is an error.
+Result<bool> holds_private_model(const std::string& directory);
+
 // What a model says about tables. Of a whole model each file is a table with rows of its own. Of a model in parts the files
 // hold the same records: PARTY=FILE, or one file for each part in their order.
 struct Judged {
