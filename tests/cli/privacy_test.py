@@ -111,6 +111,21 @@ class Private(CliTest):
             self.assertEqual(models[False], models[True], name)
             self.assertEqual(json.loads(models[True])["provenance"]["rows"], 1000)
 
+    def test_libsvm_tables_need_a_bound_and_no_schema(self):
+        rng = random.Random(2)
+        rows = [f"{1 if value > 0 else -1} 1:{value:.3f} 2:1" for value in (rng.uniform(-1, 1) for _ in range(2000))]
+        self.write("data.libsvm", "\n".join(rows) + "\n")
+        self.write("job.toml", JOB.replace("data.csv", "data.libsvm").replace('schema = "schema.toml"\n', ""))
+        train = ("train", "job.toml", "--set", "data.features=2", "--quiet")
+        self.refuses(*train, "--out", "run", says="bound")
+        self.assertFalse((self.folder / "ledger").exists())
+        result = self.json_of(*train, "--set", "data.bound=1", "--out", "run")
+        self.assertTrue(result["privacy"]["claimed"])
+        self.assertGreater(result["metrics"]["train"]["auc"], 0.9)
+        # Whether a file counts from 0 would be found in the data: a schema says so.
+        self.write("data.libsvm", "\n".join([*rows, "1 0:1"]) + "\n")
+        self.refuses(*train, "--set", "data.bound=1", "--out", "other", says="data.libsvm:2001: index: indices begin at 1")
+
     def test_a_second_run_needs_more_budget(self):
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
         before = (self.folder / "run" / "model.json").read_bytes()

@@ -33,7 +33,7 @@ double public_label_bound(const Job& job, const data::Dataset& train) {
 Result<void> check_schema(const Job& job, const data::Dataset& train) {
   const Party& party = job.parties.front();
   const std::string& place = party.schema.empty() ? party.data : party.schema;
-  if (party.schema.empty() && !train.schema.features)
+  if (party.schema.empty() && train.schema.format != data::Format::kLibsvm)
     return fail(bad_input({place, 0, ""}, "a private run needs a schema for this table: without one the types of its columns are found in the data"));
   for (const data::ColumnSchema& column : train.schema.columns) {
     if (column.type == data::ColumnType::kIgnore || column.type == data::ColumnType::kId) continue;

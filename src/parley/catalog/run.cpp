@@ -27,6 +27,8 @@ Result<data::LoadOptions> reading_options(const Job& job, const Party& party) {
   options.bound = job.data.bound;
   options.label_bound = job.data.label_bound;
   if (job.data.features) options.features = static_cast<int>(*job.data.features);
+  // Where indices begin must not be found in private data.
+  if (job.privacy && party.schema.empty()) options.first_index = 1;
   return options;
 }
 
@@ -55,7 +57,7 @@ Result<void> check_trainable(const Job& job, const data::Dataset& train) {
   const double first = train.labels.values.front();
   for (const double label : train.labels.values)
     if (label != first) return {};
-  return fail(bad_input({file, 0, train.schema.features ? "label" : job.labels.column}, "the training rows hold one class only; a classifier needs two"));
+  return fail(bad_input({file, 0, train.schema.format == data::Format::kLibsvm ? "label" : job.labels.column}, "the training rows hold one class only; a classifier needs two"));
 }
 
 bool hides_count(const Job& job) {
