@@ -126,6 +126,27 @@ class Private(CliTest):
         self.write("data.libsvm", "\n".join([*rows, "1 0:1"]) + "\n")
         self.refuses(*train, "--set", "data.bound=1", "--out", "other", says="data.libsvm:2001: index: indices begin at 1")
 
+    def test_a_plan_warns_of_steps_far_beyond_those_it_would_choose(self):
+        self.write("open.toml", JOB.replace("iterations = 20\n", ""))
+        chosen = self.json_of("plan", "open.toml")
+        steps = chosen["privacy"]["steps"]
+        self.assertEqual(chosen["privacy"]["steps_suggested"], steps)
+        self.assertEqual([line for line in chosen["warnings"] if "share the budget" in line], [])
+        asked = self.json_of("plan", "open.toml", "--set", f"algorithm.iterations={5 * steps}")
+        self.assertEqual(asked["privacy"]["steps_suggested"], steps)
+        self.assertEqual(len([line for line in asked["warnings"] if f"suggest {steps};" in line]), 1, asked["warnings"])
+
+    def test_the_private_example_learns_more_in_its_own_number_of_steps_than_in_a_thousand(self):
+        folder = self.example("readmission")
+
+        def objective(name, *settings):
+            runs = [self.json_of("train", folder / "private.toml", "--set", f"algorithm.seed={seed}", "--set", f"privacy.ledger=ledger-{name}-{seed}",
+                                 *settings, "--out", f"{name}-{seed}", "--quiet")["objective"]["final"] for seed in range(1, 7)]
+            return sum(runs) / len(runs)
+
+        # Means of six seeds: 0.557 and 0.596, with deviations of 0.004 and 0.003.
+        self.assertLess(objective("own"), objective("thousand", "--set", "algorithm.iterations=1000") - 0.01)
+
     def test_a_second_run_needs_more_budget(self):
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
         before = (self.folder / "run" / "model.json").read_bytes()

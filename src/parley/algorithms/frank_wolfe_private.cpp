@@ -1,10 +1,12 @@
 #include "parley/algorithms/frank_wolfe_private.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "parley/algorithms/frank_wolfe_vertices.h"
 #include "parley/algorithms/private_steps.h"
+#include "parley/glm/loss.h"
 #include "parley/privacy/accounting/calibration.h"
 
 namespace parley::algorithms {
@@ -12,7 +14,13 @@ namespace parley::algorithms {
 namespace {
 
 constexpr double kDrop = 0.4;
-constexpr double kSignal = 0.3;  // private_steps.h
+constexpr double kReach = 0.4;  // frank_wolfe_private.h
+constexpr double kMostSteps = 1000;
+
+std::size_t coordinates_of(const Problem& problem) {
+  const bool constant = problem.objective.intercept == glm::Intercept::kPenalised;
+  return static_cast<std::size_t>(problem.objective.classes) * (static_cast<std::size_t>(problem.features.cols()) + (constant ? 1 : 0));
+}
 
 // What a selection costs.
 Result<double> selection_cost(const PrivateTerms& terms, std::int64_t steps) {
@@ -41,14 +49,24 @@ bool refresh_due(int t, int last) {
   return scale(t) <= (1 - kDrop) * scale(last);
 }
 
+std::int64_t suggested_steps(const Problem& problem) {
+  const PrivateTerms& terms = *problem.privacy;
+  const auto one_value = privacy::gaussian_noise(terms.target, 1);
+  if (!one_value) return 1;
+  double bound = problem.objective.intercept == glm::Intercept::kPenalised ? 1 : 0;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(problem.features.cols()); ++j) bound = std::max(bound, terms.features->bound(j));
+  const double root = 2 / *one_value;  // sqrt(8 rho)
+  const double reach = glm::curvature_bound(problem.objective.task) * *problem.objective.l1_radius * bound * terms.records() * root /
+                       (terms.derivative_bound * log_candidates(2 * coordinates_of(problem)));
+  return static_cast<std::int64_t>(std::clamp(std::floor(kReach * std::pow(reach, 2.0 / 3)), 1.0, kMostSteps));
+}
+
 Result<Fit> frank_wolfe_private(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer) {
   const PrivateTerms& terms = *problem.privacy;
   const auto columns = static_cast<std::size_t>(problem.features.cols());
   const bool constant = problem.objective.intercept == glm::Intercept::kPenalised;
-  const std::size_t coordinates = static_cast<std::size_t>(problem.objective.classes) * (columns + (constant ? 1 : 0));
-  const std::int64_t asked =
-      settings.iterations ? *settings.iterations
-                          : steps_within_signal(terms.target, terms.records(), 2 * coordinates, {.signal = kSignal});
+  const std::size_t coordinates = coordinates_of(problem);
+  const std::int64_t asked = settings.iterations ? *settings.iterations : suggested_steps(problem);
   PARLEY_TRY(const VertexPlan plan, reserve(terms, asked));
   PARLEY_TRY(const std::unique_ptr<PrivateVertices> vertices,
              settings.mode != FrankWolfeMode::kPlain && residuals_need_no_clip(problem)

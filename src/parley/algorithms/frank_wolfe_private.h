@@ -12,9 +12,18 @@
 // A stale derivative is still a function of its own record and of released values, clipped to [-R, R]: the sensitivity
 // stands as it is (frank_wolfe.md). Plain: every derivative at every step.
 #pragma once
+#include <cstdint>
+
 #include "parley/algorithms/frank_wolfe.h"
 
 namespace parley::algorithms {
+
+// Steps that public numbers suggest. With curvature beta of the loss, radius r, features within B and derivatives within R the
+// method is within about beta (r B)^2 / T of its optimum where selections are exact; selections of e = sqrt(8 rho / T) each, rho
+// being the run's zCDP budget, are off by about (R r B / n) ln m / e, m signed vertices. Both are of one size at
+//   T = kReach (beta r B n sqrt(8 rho) / (R ln m))^(2/3),
+// the order of Talwar et al.'s T; the constant was measured (docs/algorithms/frank-wolfe.md).
+std::int64_t suggested_steps(const Problem& problem);
 
 Result<Fit> frank_wolfe_private(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer);
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "parley/algorithms/frank_wolfe_private.h"
 #include "parley/algorithms/smoothness.h"
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/run.h"
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr double kQuiet = 0.1;      // noise over the largest signal that leaves something to learn
+constexpr int kManyTimes = 4;       // the suggested steps: noise beyond that is worth a word
 constexpr int kTrainerVectors = 6;  // margins, derivatives, sums, weights and their copies, about
 
 // Orders from the papers' theorems: Talwar et al. 2015 (Frank-Wolfe), Mangold et al. 2023 (greedy coordinate descent on
@@ -71,6 +73,9 @@ void warn(const Job& job, JobPlan& plan) {
     plan.warnings.push_back(fmt::format("noise is {:.2g} of the largest signal that any data could have; real signals are smaller", loudest));
   if (plan.quiet_steps && *plan.quiet_steps >= 1)
     plan.warnings.push_back(fmt::format("with {} steps instead of {} it would stay below {}", with_commas(*plan.quiet_steps), with_commas(plan.steps), kQuiet));
+  if (plan.suggested_steps && plan.steps > kManyTimes * *plan.suggested_steps)
+    plan.warnings.push_back(fmt::format("{} steps share the budget where the number of records, the columns, the radius and the target suggest {}; each is "
+                                        "noisier for it: leave algorithm.iterations out", with_commas(plan.steps), with_commas(*plan.suggested_steps)));
   if (job.tune)
     plan.warnings.emplace_back("the job tunes: this is one run at the whole target; each run of the search would have less than half of its epsilon");
   if (plan.fitting_steps < plan.steps)
@@ -101,7 +106,8 @@ Result<JobPlan> plan_job(const Job& job) {
   if (!job.privacy) return plan;
   PARLEY_TRY(const auto site, PrivateSite::open(job, data.tables.train, data.features, data.objective, PrivateSite::Purpose::kRehearsal));
   plan.records = site->facts().records;  // which the plan is made from
-  const auto fit = job.trainer({site->features(), data.tables.train.labels.values, data.objective, &site->terms()}, {});
+  const algorithms::Problem problem{site->features(), data.tables.train.labels.values, data.objective, &site->terms()};
+  const auto fit = job.trainer(problem, {});
   if (site->gate().requests().empty()) {
     if (!fit) return fail(fit.error());
     return fail(failed(fmt::format("{} released nothing: there is nothing to plan", job.algorithm)));
@@ -116,6 +122,7 @@ Result<JobPlan> plan_job(const Job& job) {
   plan.privacy->accountant = privacy::name(account.chosen);
   describe_releases(job, plan);
   plan.risk = risk_order(job, plan);
+  if (job.algorithm == "frank-wolfe") plan.suggested_steps = algorithms::suggested_steps(problem);
   PARLEY_TRY(plan.fitting_steps, steps_that_fit(job, site->gate(), plan));
   warn(job, plan);
   return plan;
@@ -136,7 +143,7 @@ std::string plan_json(const Job& job, const JobPlan& plan) {
         {"steps", plan.steps},
         {"steps_the_budget_holds", plan.fitting_steps},
         {"steps_suggested",
-         plan.quiet_steps ? Json(std::max<std::int64_t>(1, *plan.quiet_steps)) : Json(plan.steps)},
+         std::min(plan.suggested_steps.value_or(plan.steps), std::max<std::int64_t>(1, plan.quiet_steps.value_or(plan.steps)))},
         {"noise_to_signal", plan.privacy->noise_to_signal},
         {"smoothness_floor", plan.smoothness_floor ? Json(*plan.smoothness_floor) : Json(nullptr)},
         {"releases", Json::array()}};

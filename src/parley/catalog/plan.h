@@ -33,6 +33,7 @@ struct JobPlan {
   std::int64_t steps = 0;                   // of the reservation
   std::int64_t fitting_steps = 0;           // those the budget of the site's ledger still holds
   std::optional<std::int64_t> quiet_steps;  // the most steps whose noise stays below a tenth of the largest signal
+  std::optional<std::int64_t> suggested_steps;  // those an algorithm takes where the job states none
   std::vector<PlannedRelease> releases;
   std::optional<double>
       smoothness_floor;  // the least that a private estimate can say of a column, as a share of its bound's
