@@ -59,7 +59,7 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
       sparse_size = aligned(sparse_size, width(column.storage) == 8 ? 8 : 4) + sparse_bytes(column.storage, column.count);
     }
   }
-  const auto sparse = std::make_shared<Memory>(sparse_size);
+  const auto sparse = std::make_shared<Memory>(sparse_size, PageSize::kLarge);
   const auto dense = std::make_shared<Memory>(dense_size);
   stored->memory = {sparse, dense};
   std::size_t sparse_at = 0;

@@ -46,6 +46,26 @@ inline Vector magnitude(Vector a) { return _mm512_abs_pd(a); }
 inline Vector larger(Vector a, Vector b) { return _mm512_max_pd(a, b); }
 inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
+// The machines of this level gather as fast as they load.
+#define PARLEY_GATHERS
+inline __mmask8 first(std::size_t lanes) { return static_cast<__mmask8>((1U << lanes) - 1); }
+inline Vector gather(const double* x, const Index* at) {
+  return _mm512_i32gather_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), x, sizeof(double));
+}
+inline Vector gather_first(const double* x, const Index* at, std::size_t lanes) {
+  return _mm512_mask_i32gather_pd(zero(), first(lanes), _mm256_maskz_loadu_epi32(first(lanes), at), x, sizeof(double));
+}
+inline Vector load_first(const double* p, std::size_t lanes) { return _mm512_maskz_loadu_pd(first(lanes), p); }
+inline Vector load_first(const float* p, std::size_t lanes) {
+  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first(lanes), p));
+}
+inline Vector load_first(const std::int16_t* p, std::size_t lanes) {
+  return _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(_mm_maskz_loadu_epi16(first(lanes), p)));
+}
+inline Vector load_first(const std::int8_t* p, std::size_t lanes) {
+  return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_maskz_loadu_epi8(first(lanes), p)));
+}
+
 #include "parley/linalg/kernel_loops.inc"
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace parley::linalg {
 
-// Every first touch of a page costs about a microsecond, however large the page is: large ones are for memory
-// that is filled from its beginning to its end.
+// Every first touch of a page costs about a microsecond, however large the page is, and what is read from end to end
+// is read faster in large ones: they are for memory that is filled whole.
 enum class PageSize { kUsual, kLarge };
 
 class Memory {
