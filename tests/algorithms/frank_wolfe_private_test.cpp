@@ -18,6 +18,24 @@ glm::Objective ball(Task task, double radius, double l2 = 0, Intercept intercept
   return objective;
 }
 
+// The same columns, and empty ones after each up to `columns` of them.
+Data with_empty_columns(const Data& data, int columns) {
+  const linalg::Index apart = columns / data.features.cols();
+  std::vector<std::size_t> offsets{0};
+  std::vector<linalg::Index> places;
+  std::vector<double> values;
+  for (linalg::Index i = 0; i < data.features.rows(); ++i) {
+    for (const linalg::RowEntry& entry : data.features.row(i)) {
+      places.push_back(apart * entry.column);
+      values.push_back(entry.value);
+    }
+    offsets.push_back(places.size());
+  }
+  Data wide = data;
+  wide.features = linalg::Matrix::from_rows(columns, offsets, places, values);
+  return wide;
+}
+
 double unclipped(Task task) { return task == Task::kLogistic || task == Task::kSoftmax ? 1.0 : 32.0; }
 
 Fit privately(const Data& data, const glm::Objective& objective, const FrankWolfeSettings& settings,
@@ -57,6 +75,17 @@ TEST(PrivateFrankWolfe, LeastSquaresByGramColumnsEqualsItsTwinWhenEpsilonIsHuge)
     const Fit gated = privately(data, objective, settings, {.epsilon = 1e6, .derivative_bound = 64, .label_bound = 20});
     for (std::size_t c = 0; c < open->weights.size(); ++c) EXPECT_NEAR(gated.weights[c], open->weights[c], 1e-6);
   }
+}
+
+// Windows of scales are opened without columns that are empty.
+TEST(PrivateFrankWolfe, LeastSquaresWithEmptyColumnsEqualsItsTwinWhenEpsilonIsHuge) {
+  const Data data = with_empty_columns(sparse_data(Task::kLinear, 1000, 40, 0.05, 49), 4000);
+  const glm::Objective objective = ball(Task::kLinear, 8);
+  const FrankWolfeSettings settings{.iterations = 60, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0};
+  const auto open = frank_wolfe({data.features, data.labels, objective}, settings, {});
+  ASSERT_TRUE(open) << open.error().message;
+  const Fit gated = privately(data, objective, settings, {.epsilon = 1e8, .derivative_bound = 64, .label_bound = 20});
+  for (std::size_t c = 0; c < open->weights.size(); ++c) EXPECT_NEAR(gated.weights[c], open->weights[c], 1e-6);
 }
 
 TEST(PrivateFrankWolfe, TheModelIsMadeOfReleasedIndicesOnly) {
@@ -102,6 +131,18 @@ TEST(PrivateFrankWolfe, LazyEndsWithinOnePercentOfPlain) {
       }
       EXPECT_NEAR(lazy, plain, 0.01 * plain) << static_cast<int>(task) << " " << epsilon;
     }
+  }
+}
+
+// A refresh goes through the rows instead of all columns when most of them are empty.
+TEST(PrivateFrankWolfe, LazyEndsWithinOnePercentOfPlainWithEmptyColumns) {
+  const Data data = with_empty_columns(sparse_data(Task::kLogistic, 1000, 100, 0.05, 54), 20000);
+  for (const double l2 : {0.0, 0.01}) {
+    const glm::Objective objective = ball(Task::kLogistic, 12, l2);
+    const PrivateSite::Limits limits{.epsilon = 1e6};
+    const double lazy = privately(data, objective, {.iterations = 150}, limits).objective;
+    const double plain = privately(data, objective, {.iterations = 150, .mode = FrankWolfeMode::kPlain}, limits).objective;
+    EXPECT_NEAR(lazy, plain, 0.01 * plain) << l2;
   }
 }
 

@@ -115,6 +115,27 @@ TEST(KeptMargins, RowsAndPassesGiveTheSameSumsAndLoss) {
   }
 }
 
+TEST(KeptMargins, ARefreshByRowsGivesTheSumsOfAPass) {
+  for (const Task task : kTasks) {
+    const Data data = sparse_data(task, 200, 50, 0.1, 60);
+    const Problem problem{data.features, data.labels, objective_of(task, 0, 0, Intercept::kPenalised)};
+    KeptMargins by_pass(problem, Upkeep::kPass), by_rows(problem, Upkeep::kRows);
+    PlainSums passed(problem), pushed(problem);
+    by_pass.refresh(passed);
+    by_rows.refresh(pushed);
+    double scale = 1;
+    for (std::size_t step = 0; step < 20; ++step) {
+      scale *= 0.9;
+      const std::size_t coordinate = step * 7 % by_rows.coordinates();
+      EXPECT_EQ(by_pass.shrink_add_and_refresh(1, scale, coordinate, 0.1, passed), Changed::kAll);
+      EXPECT_EQ(by_rows.shrink_add_and_refresh(1, scale, coordinate, 0.1, pushed), Changed::kTouched);
+      pushed.forget_touched();
+      for (std::size_t c = 0; c < by_rows.coordinates(); ++c) EXPECT_NEAR(pushed.gradient(c), passed.gradient(c), 1e-12);
+      EXPECT_DOUBLE_EQ(by_rows.mean_loss(), by_pass.mean_loss());
+    }
+  }
+}
+
 TEST(GreedyCd, ReachesTheReferenceOptimumForEveryLossPenaltyAndRule) {
   for (const Task task : {Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax}) {
     const Data data = sparse_data(task, 200, 12, 0.5, 8);

@@ -81,12 +81,12 @@ class MarginVertices final : public PrivateVertices {
   Result<void> follow(const ScaledWeights& weights, const ScaledWeights::Change& change, std::size_t coordinate, int t) override {
     penalty_.follow(weights, coordinate);
     penalties_ = 0.5 * problem_.objective.l2 * weights.squared_norm();
-    if (!lazy_ || refresh_due(t, refreshed_)) {
-      margins_.shrink_add_and_refresh(change.fold, weights.scale(), coordinate, change.added, sums_);
-      refreshed_ = t;
-      return rank_all();
-    }
-    if (margins_.shrink_and_add(change.fold, weights.scale(), coordinate, change.added, sums_) == Changed::kAll) return rank_all();
+    const bool due = !lazy_ || refresh_due(t, refreshed_);
+    if (due) refreshed_ = t;
+    const Changed changed =
+        due ? margins_.shrink_add_and_refresh(change.fold, weights.scale(), coordinate, change.added, sums_)
+            : margins_.shrink_and_add(change.fold, weights.scale(), coordinate, change.added, sums_);
+    if (changed == Changed::kAll) return rank_all();
     if (board_) PARLEY_CHECK(board_->set_some(sums_.touched(), sums_.scores_of(DescentRule{penalty_.rule()}, sums_.touched())));
     for (const std::size_t c : penalty_.support()) PARLEY_CHECK(rank(c));
     sums_.forget_touched();

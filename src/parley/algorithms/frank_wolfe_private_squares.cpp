@@ -2,6 +2,7 @@
 // all scores move all the time. The board holds ceilings for a window of scales [share * s, s]; a draw by ceilings is kept
 // or repeated so that it follows the exact scores. A window is left when s is, and made narrower when draws are
 // repeated too often, down to ceilings that are the scores themselves.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -38,6 +39,10 @@ class ResidualVertices final : public PrivateVertices {
   Result<void> open_window() {
     low_ = share_ < 1 ? share_ * scale_ : scale_;
     high_ = scale_;
+    // The ceilings of the others are 0 since the first window.
+    if (opened_ && 2 * sums_.live().size() < sums_.coordinates())
+      return board_.set_some(sums_.live(), sums_.ceilings_of(sums_.live(), low_, high_));
+    opened_ = true;
     return board_.set_ceilings(sums_.ceilings(low_, high_));
   }
 
@@ -59,11 +64,10 @@ class ResidualVertices final : public PrivateVertices {
     if (change.fold != 1) sums_.fold(change.fold);
     sums_.add(coordinate, change.added);
     const bool due = change.fold != 1 || sums_.all_touched() || scale_ < low_ || scale_ > high_;
+    chosen_.push_back(coordinate);
     if (t + 1 >= 4 * evaluated_) {
       evaluated_ = t + 1;
-      std::vector<double> all(weights.unscaled().begin(), weights.unscaled().end());
-      for (double& w : all) w *= scale_;
-      objective_ = glm::evaluate(problem_.objective, problem_.features, problem_.labels, all);
+      objective_ = evaluate(weights);
     }
     if (due) return open_window();
     return board_.set_some(sums_.touched(), sums_.ceilings_of(sums_.touched(), low_, high_));
@@ -72,11 +76,25 @@ class ResidualVertices final : public PrivateVertices {
   double objective() override { return objective_; }
 
  private:
+  // From the columns that were chosen: the others have no weight.
+  double evaluate(const ScaledWeights& weights) {
+    std::sort(chosen_.begin(), chosen_.end());
+    chosen_.erase(std::unique(chosen_.begin(), chosen_.end()), chosen_.end());
+    std::vector<double> margins(problem_.labels.size()), nonzeros;
+    for (const std::size_t c : chosen_) {
+      nonzeros.push_back(weights[c]);
+      problem_.features.column_axpy(static_cast<linalg::Index>(c), nonzeros.back(), margins);
+    }
+    return glm::evaluate(problem_.objective, margins, problem_.labels, nonzeros, {});
+  }
+
   const Problem& problem_;
   ResidualSums sums_;
   ShrinkingBoard board_;
+  bool opened_ = false;
   double share_ = kWidest;
   double scale_ = 1, low_ = 1, high_ = 1;
+  std::vector<std::size_t> chosen_;
   double objective_ = std::numeric_limits<double>::quiet_NaN();
   int evaluated_ = 0;  // the last step whose objective is known; known after 1, 4, 16, ... steps
 };

@@ -1,6 +1,7 @@
 #include "parley/algorithms/kept_margins.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "parley/glm/batch.h"
 
@@ -24,11 +25,20 @@ KeptMargins::KeptMargins(const Problem& problem, Upkeep upkeep)
       columns_(static_cast<std::size_t>(problem.features.cols())),
       classes_(static_cast<std::size_t>(problem.objective.classes)),
       width_(width_of(problem)),
-      products_(classes_ * problem.labels.size()) {}
+      products_(classes_ * problem.labels.size()) {
+  if (upkeep_ == Upkeep::kPass || !(upkeep_ == Upkeep::kRows || cheaper_by_rows(rows_))) return;
+  all_rows_.resize(problem.labels.size());
+  std::iota(all_rows_.begin(), all_rows_.end(), Index{0});
+}
 
 bool KeptMargins::by_rows(std::size_t coordinate) const {
   if (is_constant(coordinate) || upkeep_ == Upkeep::kPass) return false;
   if (upkeep_ == Upkeep::kRows) return true;
+  return cheaper_by_rows(
+      static_cast<double>(problem_.features.column(static_cast<Index>(coordinate % width_)).count));
+}
+
+bool KeptMargins::cheaper_by_rows(double rows) const {
   // In nanoseconds, about. By rows: a row, its entries in sparse and in dense columns, a coordinate ranked by
   // itself. In a pass: an entry of a sparse and of a dense column, a derivative, a coordinate ranked with all
   // others.
@@ -38,10 +48,8 @@ bool KeptMargins::by_rows(std::size_t coordinate) const {
   const auto dense = static_cast<double>(problem_.features.dense_columns().size());
   const double sparse =
       std::max(0.0, static_cast<double>(problem_.features.nonzeros()) / rows_ - dense);  // a row
-  const auto count =
-      static_cast<double>(problem_.features.column(static_cast<Index>(coordinate % width_)).count);
-  const double touched = classes * count * (sparse + dense);
-  const double by_rows = classes * count * (kRow + kPushed * sparse + kPushedDense * dense) +
+  const double touched = classes * rows * (sparse + dense);
+  const double by_rows = classes * rows * (kRow + kPushed * sparse + kPushedDense * dense) +
                          kRanked * std::min(touched, coordinates);
   const double by_pass =
       classes * rows_ * (kPassed * sparse + kPassedDense * dense + kDerived) + kWeighed * coordinates;

@@ -36,7 +36,7 @@ class KeptMargins {
   Changed shrink_and_add(double fold, double scale, std::size_t coordinate, double added, Sums& sums);
   // The same, and every q afresh.
   template <class Sums>
-  void shrink_add_and_refresh(double fold, double scale, std::size_t coordinate, double added, Sums& sums);
+  Changed shrink_add_and_refresh(double fold, double scale, std::size_t coordinate, double added, Sums& sums);
 
   // Exact after refresh() and followed row by row in between, for a scale that does not change.
   [[nodiscard]] double mean_loss() const { return loss_sum_ / rows_; }
@@ -46,6 +46,7 @@ class KeptMargins {
 
  private:
   [[nodiscard]] bool by_rows(std::size_t coordinate) const;
+  [[nodiscard]] bool cheaper_by_rows(double rows) const;
   void shrink(double fold, double scale);
   void move_all(std::size_t coordinate, double change);      // Z, with nothing derived from it
   void derive_all();                                         // q of every row
@@ -68,6 +69,7 @@ class KeptMargins {
   std::vector<double> by_class_;       // scratch of softmax
   std::vector<linalg::Index> touched_;
   std::vector<double> touched_labels_;
+  std::vector<linalg::Index> all_rows_;  // empty when a pass is better than going through all of them
 };
 
 template <class Sums>
@@ -108,10 +110,17 @@ Changed KeptMargins::shrink_and_add(double fold, double scale, std::size_t coord
 }
 
 template <class Sums>
-void KeptMargins::shrink_add_and_refresh(double fold, double scale, std::size_t coordinate, double added, Sums& sums) {
+Changed KeptMargins::shrink_add_and_refresh(double fold, double scale, std::size_t coordinate, double added, Sums& sums) {
   shrink(fold, scale);
   move_all(coordinate, added);
-  refresh(sums);
+  derive_all();
+  if (all_rows_.empty()) {
+    sums.assign(derivatives_);
+    return Changed::kAll;
+  }
+  // Columns without an entry are left as they are: what this costs does not grow with their number.
+  sums.assign_rows(all_rows_, derivatives_);
+  return Changed::kTouched;
 }
 
 // Sums that anyone may read: those of a run that is not private.

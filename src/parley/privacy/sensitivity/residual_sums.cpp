@@ -70,7 +70,12 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   sums.cached_.resize(d);
   std::vector<double> offsets(d);
   sums.plain_.multiply_transposed(held, offsets);
-  for (std::size_t j = 0; j < d; ++j) sums.lines_.push_back({0.0, offsets[j] * (sums.unit_scale_[j] / n)});
+  for (std::size_t j = 0; j < d; ++j) {
+    sums.lines_.push_back({0.0, offsets[j] * (sums.unit_scale_[j] / n)});
+    // A column without entries has b = 0 and, without l2, a = 0 for ever.
+    if (settings.l2 != 0 || sums.plain_.column(static_cast<Index>(j)).count > 0)
+      sums.live_.push_back(static_cast<std::uint32_t>(j));
+  }
   return sums;
 }
 

@@ -44,6 +44,8 @@ class ResidualSums {
   void add(std::size_t column, double amount);         // V[column] += amount
   [[nodiscard]] bool all_touched() const { return all_touched_; }  // by the last add()
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }
+  // Ascending; the scores of all others are 0 whatever was added and whatever s is. How many they are is as secret as the data.
+  [[nodiscard]] std::span<const std::uint32_t> live() const { return live_; }
 
   // The descent along +e_c at W = s V, -g_c(s).
   [[nodiscard]] Sensitive<double, Linf> score(std::size_t c, double s) const { return {descent(c, s), sensitivity_, neighbours_, unit_}; }
@@ -77,6 +79,7 @@ class ResidualSums {
   std::vector<double> gram_;        // scratch: one Gram column of S, zero between uses
   std::vector<std::vector<double>> cached_;
   std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> live_;
   bool all_touched_ = false;
   ScoreRoom ceilings_;
 };
