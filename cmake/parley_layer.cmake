@@ -10,18 +10,30 @@ function(parley_parse_once target first)
   endif()
 endfunction()
 
-# parley_layer(NAME SOURCES a.cpp ... [USES layers...] [LIBRARIES public...] [PRIVATE private...])
+# parley_layer(NAME SOURCES a.cpp ... [USES layers...] [LIBRARIES public...] [PRIVATE private...] [FUZZED] [QUICK headers...])
 # One folder, one layer, one static library parley_NAME. USES may name lower layers only;
 # scripts/check_layers.py checks the includes against the same table.
+# FUZZED: fuzzers see which of its lines ran. QUICK: nothing in it takes time, so it is compiled quickly instead, and these
+# headers, which are slow to read, are read once.
 function(parley_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "FUZZED" "" "SOURCES;USES;LIBRARIES;PRIVATE;QUICK" ${ARGN})
   add_library(parley_${name} STATIC ${ARG_SOURCES})
   target_include_directories(parley_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   foreach(layer ${ARG_USES})
     target_link_libraries(parley_${name} PUBLIC parley_${layer})
   endforeach()
   target_link_libraries(parley_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE})
-  parley_parse_once(parley_${name} parley_core ${PARLEY_SEEN_EVERYWHERE})
+  set(same_flags parley_core)  # the lowest layer that is compiled as this one is
+  if(ARG_FUZZED AND PARLEY_FUZZ)
+    target_compile_options(parley_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  elseif(PARLEY_FUZZ)
+    set(same_flags parley_linalg)
+  endif()
+  if(ARG_QUICK)
+    target_compile_options(parley_${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
+    set(same_flags parley_${name})
+  endif()
+  parley_parse_once(parley_${name} ${same_flags} ${PARLEY_SEEN_EVERYWHERE} ${ARG_QUICK})
 endfunction()
 
 add_custom_target(unit_tests)  # every GoogleTest program of a layer
