@@ -1,5 +1,6 @@
 #include "parley/privacy/ledger/ledger.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -153,6 +154,26 @@ TEST_F(LedgerTest, ThreadsTogetherNeverOverspend) {
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(paid.load(), 10);
   EXPECT_TRUE(ledger.verify());
+}
+
+// Threads that are written for by another one hear of it when it is on disk, not before: another connection sees what was committed.
+TEST_F(LedgerTest, AReceiptIsOnDiskWhoeverWroteIt) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1e6, 1e-6)));
+  std::atomic<int> missing{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      auto reader = Ledger::open_read_only(folder_.path());
+      for (int i = 0; i < 4; ++i) {
+        std::vector<Charge> charges;
+        for (int k = 0; k < 20; ++k) charges.push_back(pure("run", fmt::format("{}/{}/{}", t, i, k), 0.01));
+        const auto paid = ledger.charge_all(kPatients, charges);
+        if (!reader || !paid || reader->entries()->back().number < paid->back().entry) ++missing;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(missing.load(), 0);
 }
 
 TEST_F(LedgerTest, ProcessesTogetherNeverOverspend) {

@@ -64,7 +64,8 @@ struct Ledger::State {
   struct Waiting {
     const Purse* purse;
     std::span<const Charge> charges;
-    std::optional<Result<std::vector<Receipt>>> outcome;
+    std::optional<Result<std::vector<Receipt>>> outcome;  // the writer's, until
+    bool settled = false;                                 // it is on disk, or nothing is; guarded by the mutex
   };
   std::mutex mutex;
   std::condition_variable turn;
@@ -428,8 +429,8 @@ Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<co
   State::Waiting mine{&purse, charges, std::nullopt};
   std::unique_lock lock(state.mutex);
   state.queue.push_back(&mine);
-  state.turn.wait(lock, [&] { return mine.outcome.has_value() || !state.writing; });
-  if (mine.outcome) return *mine.outcome;
+  state.turn.wait(lock, [&] { return mine.settled || !state.writing; });
+  if (mine.settled) return *mine.outcome;
   state.writing = true;
   const std::vector<State::Waiting*> batch = std::exchange(state.queue, {});
   lock.unlock();
@@ -440,6 +441,7 @@ Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<co
     state.forget();
   }
   lock.lock();
+  for (State::Waiting* waiting : batch) waiting->settled = true;
   state.writing = false;
   state.turn.notify_all();
   return *mine.outcome;
