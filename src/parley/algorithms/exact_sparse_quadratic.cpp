@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "parley/algorithms/cholesky.h"
+#include "parley/algorithms/lanes.h"
 
 namespace parley::algorithms {
 
@@ -19,11 +20,11 @@ double soft_threshold(double x, double by) {
   return x > by ? x - by : (x < -by ? x + by : 0.0);
 }
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) void add_scaled(double* into, const double* from,
-                                                                             double factor,
-                                                                             std::size_t size) {
+PARLEY_INLINE void add_scaled_body(double* into, const double* from, double factor, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) into[k] += factor * from[k];
 }
+PARLEY_KERNEL(void, add_scaled, (double* into, const double* from, double factor, std::size_t size),
+              (into, from, factor, size))
 
 // Added to the diagonal of a factored block, relative to its largest entry: makes dependent columns
 // factorable; the gradient itself stays exact, so repeated steps still converge to the true minimiser.
