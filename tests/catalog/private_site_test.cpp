@@ -29,6 +29,7 @@ bound = 2
 [[column]]
 name = "y"
 type = "label"
+levels = ["0", "1"]
 )";
 
 // Releases the first coordinate's gradient `steps` times and makes a model of the mean.

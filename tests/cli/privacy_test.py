@@ -20,6 +20,7 @@ bound = 1
 [[column]]
 name = "y"
 type = "label"
+levels = ["0", "1"]
 """
 
 JOB = """
@@ -116,7 +117,8 @@ class Private(CliTest):
         rows = [f"{1 if value > 0 else -1} 1:{value:.3f} 2:1" for value in (rng.uniform(-1, 1) for _ in range(2000))]
         self.write("data.libsvm", "\n".join(rows) + "\n")
         self.write("job.toml", JOB.replace("data.csv", "data.libsvm").replace('schema = "schema.toml"\n', ""))
-        train = ("train", "job.toml", "--set", "data.features=2", "--quiet")
+        classes = ("--set", 'labels.classes=["-1", "+1"]')
+        train = ("train", "job.toml", "--set", "data.features=2", *classes, "--quiet")
         self.refuses(*train, "--out", "run", says="bound")
         self.assertFalse((self.folder / "ledger").exists())
         result = self.json_of(*train, "--set", "data.bound=1", "--out", "run")
@@ -125,6 +127,43 @@ class Private(CliTest):
         # Whether a file counts from 0 would be found in the data: a schema says so.
         self.write("data.libsvm", "\n".join([*rows, "1 0:1"]) + "\n")
         self.refuses(*train, "--set", "data.bound=1", "--out", "other", says="data.libsvm:2001: index: indices begin at 1")
+
+    def test_what_a_private_model_says_of_columns_and_classes_is_not_found_in_the_data(self):
+        # One record of another class, with a column that nobody else has, changes nothing that stands in the model but its weights.
+        rng = random.Random(3)
+        usual = [f"{rng.choice((1, 2))} 1:{rng.uniform(-1, 1):.3f} 2:1" for _ in range(300)]
+        self.write("usual.libsvm", "\n".join(usual) + "\n")
+        self.write("odd.libsvm", "\n".join([*usual[:-1], "3 1:0.5 9:1"]) + "\n")
+        self.write("schema.toml", "[table]\nbound = 1\n")
+        for task, listed in (("softmax", ["1", "2", "3"]), ("logistic", ["not 2", "2"])):
+            job = JOB.replace("logistic", task)
+            if task == "logistic":
+                job += "[labels]\npositive = 2\n"
+            says = []
+            for table in ("usual", "odd"):
+                self.write("job.toml", job.replace("data.csv", f"{table}.libsvm").replace('name = "site"', f'name = "{table}-{task}"'))
+                train = ("train", "job.toml", "--out", f"{table}-{task}", "--quiet")
+                features, classes = ("--set", "data.features=9"), ("--set", 'labels.classes=["1", "2", "3"]')
+                self.refuses(*train, *classes, says="data.features: is missing: the number of columns would be found in the data")
+                self.refuses(*train, *features, says="labels.classes: is missing: which classes there are would be found in the data")
+                self.succeeds(*train, *features, *classes)
+                model = json.loads((self.folder / f"{table}-{task}" / "model.json").read_text())
+                says.append((model["classes"], model["column_count"], model["numbered"], model["schema"]))
+            self.assertEqual(says[0], says[1])
+            self.assertEqual(says[0][0], listed)
+        # Nor is it found there where indices begin.
+        self.write("odd.libsvm", "\n".join([*usual[:-1], "1 0:0.5"]) + "\n")
+        self.refuses(*train, *features, *classes, "--overwrite", says="odd.libsvm:300: index: indices begin at 1")
+
+    def test_a_private_model_has_the_classes_of_the_schema_and_no_others(self):
+        self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
+        for verb in (("plan", "job.toml"), ("train", "job.toml", "--quiet")):
+            self.refuses(*verb, says="labels.classes: is missing")
+        self.write("schema.toml", SCHEMA.replace('["0", "1"]', '["0", "1", "2"]'))
+        self.refuses("train", "job.toml", "--quiet", says="a binary task has two classes")
+        self.assertFalse((self.folder / "ledger").exists())
+        self.succeeds("train", "job.toml", "--set", "labels.positive=1", "--out", "run", "--quiet")
+        self.assertEqual(json.loads((self.folder / "run" / "model.json").read_text())["classes"], ["not 1", "1"])
 
     def test_a_plan_warns_of_steps_far_beyond_those_it_would_choose(self):
         self.write("open.toml", JOB.replace("iterations = 20\n", ""))
@@ -330,11 +369,11 @@ class Private(CliTest):
     def test_labels_outside_their_bound_are_clipped_and_counted_or_refused(self):
         rows = ["age,dose,y"] + [f"{30 + i % 40},{i % 3 - 1},{5 if i == 7 else (i % 11) / 10}" for i in range(500)]
         self.write("data.csv", "\n".join(rows) + "\n")
-        self.write("schema.toml", SCHEMA.replace('type = "label"', 'type = "label"\nbound = 1'))
+        self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         linear = ("train", "job.toml", "--set", "job.task=linear", "--quiet")
         result = self.json_of(*linear, "--out", "run")
         self.assertTrue(any("1 values beyond their bound" in note or "1 value" in note for note in result["notes"]), result["notes"])
-        self.write("schema.toml", '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('type = "label"', 'type = "label"\nbound = 1'))
+        self.write("schema.toml", '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         self.refuses(*linear, "--out", "other", says="must lie between -1 and 1")
 
     def test_an_epsilon_too_small_works_and_warns(self):

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "parley/core/text.h"
+#include "parley/data/labels.h"
 #include "parley/privacy/sensitivity/grid_features.h"
 
 namespace parley::catalog {
@@ -218,6 +219,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
   labels.text("column", job.labels.column);
   read_class(labels, "positive", job.labels.positive);
   labels.texts("classes", job.labels.classes);
+  for (std::string& name : job.labels.classes) name = data::class_name(name);  // as labels are named: +1 is 1
   labels.boolean("public", job.labels.declared_public);
   if (!job.labels.positive.empty() && (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");

@@ -20,17 +20,11 @@ data::LabelKind kind_as_it_is(glm::Task task) {
 }
 
 Result<data::LoadOptions> reading(const Job& job, const Party& party, data::LabelUse labels) {
-  data::LoadOptions options;
-  if (!party.schema.empty()) {
-    PARLEY_TRY(options.schema, data::read_schema(party.schema));
-  }
+  PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
   options.label_use = labels;
   options.labels = kind_as_it_is(job.objective.task);
-  if (labels != data::LabelUse::kNone) options.label = job.labels.column;
+  if (labels == data::LabelUse::kNone) options.label.clear();
   options.classes = job.labels.classes;
-  options.bound = job.data.bound;
-  options.label_bound = job.data.label_bound;
-  if (job.data.features) options.features = static_cast<int>(*job.data.features);
   return options;
 }
 
@@ -106,6 +100,19 @@ Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data:
   }
   if (common.empty()) return fail(bad_input({job.parties.front().data, 0, ""}, "holds no feature column"));
   return common;
+}
+
+Result<data::LoadOptions> reading_of(const Job& job, const Party& party) {
+  data::LoadOptions options;
+  if (!party.schema.empty()) {
+    PARLEY_TRY(options.schema, data::read_schema(party.schema));
+  }
+  options.label = job.labels.column;
+  options.bound = job.data.bound;
+  options.label_bound = job.data.label_bound;
+  if (job.data.features) options.features = static_cast<int>(*job.data.features);
+  if (job.privacy && !(options.schema && options.schema->first_index)) options.first_index = 1;
+  return options;
 }
 
 Result<data::Dataset> read_as_it_is(const Job& job, const Party& party, data::LabelUse labels) {

@@ -49,6 +49,9 @@ Result<AgreedClasses> agree_on_classes(const Job& job, std::span<const data::Dat
 // Numbered columns: from the first to the last of any table. Named ones must be the same in every table.
 Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data::Dataset> tables);
 
+// What a job says about reading a party's table, but not what kind of labels it has. Where private LIBSVM tables begin is not
+// found in them: at 1, unless a schema says 0.
+Result<data::LoadOptions> reading_of(const Job& job, const Party& party);
 Result<data::Dataset> read_as_it_is(const Job& job, const Party& party, data::LabelUse labels);
 // The rest of the party's table once everyone agreed: same columns, labels as numbers, test rows, scaled features.
 Result<PartyTable> read_alike(const Job& job, int party, data::Dataset train, const data::ColumnNames& columns,

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "parley/catalog/privacy_across.h"
+#include "parley/catalog/trained.h"
 #include "parley/core/text.h"
+#include "parley/data/labels.h"
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/accounting/statement.h"
 
@@ -30,6 +32,15 @@ double public_label_bound(const Job& job, const data::Dataset& train) {
   return job.data.label_bound.value_or(data::kUnbounded);
 }
 
+// As they are named in labels; empty where neither the job nor the schema lists them.
+std::vector<std::string> listed_classes(const Job& job, const data::Schema& schema) {
+  std::vector<std::string> listed = job.labels.classes;
+  for (const data::ColumnSchema& column : schema.columns)
+    if (listed.empty() && column.type == data::ColumnType::kLabel && column.confirmed) listed = column.levels;
+  for (std::string& name : listed) name = data::class_name(name);
+  return listed;
+}
+
 Result<void> check_schema(const Job& job, const data::Dataset& train) {
   const Party& party = job.parties.front();
   const std::string& place = party.schema.empty() ? party.data : party.schema;
@@ -47,6 +58,11 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
   if (!train.schema.confirmed)
     return fail(bad_input({place, 0, "table"}, "its bounds were found in the data; a private run needs bounds that a person has confirmed "
                                                "(confirmed = true)"));
+  if (train.schema.format == data::Format::kLibsvm && !train.schema.features && !job.data.features)
+    return fail(bad_input({job.file, 0, "data.features"}, "is missing: the number of columns would be found in the data"));
+  if (job.objective.task != glm::Task::kLinear && !train.labels.values.empty() && listed_classes(job, train.schema).empty())
+    return fail(bad_input({job.file, 0, "labels.classes"},
+                          "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema"));
   return {};
 }
 
@@ -95,6 +111,22 @@ std::optional<std::size_t> stated_count(const PrivacySection& section, const Pub
 std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
 }  // namespace
+
+Result<std::vector<std::string>> public_classes(const Job& job, const data::Dataset& train) {
+  data::RawLabels one_of_each{{}, listed_classes(job, train.schema)};
+  const std::vector<std::string>& names = one_of_each.names;
+  if (names.empty()) return train.labels.classes;  // check_schema refuses them
+  data::LabelRules rules{.kind = label_kind(job.objective.task), .place = {job.file, 0, "labels.classes"}};
+  if (job.objective.task == glm::Task::kSoftmax)
+    rules.classes = names;
+  else if (!job.labels.positive.empty())
+    rules.positive = {job.labels.positive};
+  else if (names.size() == 2)
+    rules.positive = {names[1]};
+  for (std::size_t k = 0; k < names.size(); ++k) one_of_each.values.push_back(static_cast<double>(k));
+  PARLEY_TRY(data::LabelsAndNotes made, data::make_labels(std::move(one_of_each), rules));
+  return std::move(made.labels.classes);
+}
 
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
   std::string text = fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
@@ -161,8 +193,6 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   PARLEY_TRY(const Delta delta, Delta::make(section.delta.value_or(1 / (n * n))));
   if (!section.delta) site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
                                                          with_commas(static_cast<long long>(site->facts_.records))));
-  if (job.parties.front().schema.empty() && !job.data.features)
-    site->notes_.emplace_back("data.features was not given: the number of columns is the largest index in the file, and is taken as public");
   site->seed_ = job.seed;
   site->purse_ = {job.parties.front().name, section.unit, section.neighbours};
   PARLEY_TRY(auto secure, privacy::SecureGenerator::from_system());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "parley/catalog/party_table.h"
 #include "parley/catalog/run_federation.h"
 #include "parley/catalog/scaling.h"
 #include "parley/catalog/stopwatch.h"
@@ -17,18 +18,10 @@ namespace parley::catalog {
 namespace {
 
 Result<data::LoadOptions> reading_options(const Job& job, const Party& party) {
-  data::LoadOptions options;
-  if (!party.schema.empty()) {
-    PARLEY_TRY(options.schema, data::read_schema(party.schema));
-  }
+  PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
   options.labels = label_kind(job.objective.task);
-  options.label = job.labels.column;
   if (!job.labels.positive.empty()) options.positive = {job.labels.positive};
-  options.bound = job.data.bound;
-  options.label_bound = job.data.label_bound;
-  if (job.data.features) options.features = static_cast<int>(*job.data.features);
-  // Where indices begin must not be found in private data.
-  if (job.privacy && party.schema.empty()) options.first_index = 1;
+  if (job.privacy) options.classes = job.labels.classes;
   return options;
 }
 
@@ -37,6 +30,9 @@ Result<Tables> read_tables(const Job& job) {
   PARLEY_TRY(const data::LoadOptions options, reading_options(job, party));
   Tables tables;
   PARLEY_TRY(tables.train, data::load(party.data, options));
+  if (job.privacy && job.objective.task != glm::Task::kLinear) {
+    PARLEY_TRY(tables.train.labels.classes, public_classes(job, tables.train));
+  }
   if (!party.test.empty()) {
     PARLEY_TRY(tables.test, data::load(party.test, data::options_like(tables.train, options)));
     for (const std::string& note : tables.test->notes) tables.train.notes.push_back("test file: " + note);
