@@ -271,6 +271,37 @@ TEST_F(GatePlanTest, TheBestOfManyRunsIsChargedOnceAndHandsOutTheRunsThatWereDra
   EXPECT_FALSE(poor.reserve_best_of(repetitions, plans, score, kTarget.delta));
 }
 
+// Two lists of runs, each with its best, would be two releases for one price.
+TEST_F(GatePlanTest, PaidRunsComeOutOnceHoweverTheyEnd) {
+  allow(1e9, 1e-3);
+  SeededGenerator bits(7);
+  Gate gate = this->gate(bits);
+  const ClipRule rule{.bound = 1.0, .grain = {-10}};
+  const auto value = *clipped_sum_l2(Private(std::vector<double>{1, 1, 1}), rule);
+  const Plan plan{kPatients.neighbours, {*Gate::gaussian_event(value.sensitivity(), rule.grain, Deviation{50})}};
+  const auto paid = [&] { return *gate.reserve_best_of(*RandomRepetitions::make(200), {plan}, plan, kTarget.delta); };
+  using Scored = PaidRuns::Scored<int>;
+  const auto well = [&](PaidRuns::Run& run) -> Result<Scored> {
+    EXPECT_TRUE(run.scoring.reserve({.step = plan.events}, kTarget.delta));
+    return Scored{0, first_of(*run.scoring.gaussian(value, Deviation{50}))};
+  };
+  const auto failing = [](PaidRuns::Run&) -> Result<Scored> { return fail(failed("")); };
+  PaidRuns runs = paid();
+  EXPECT_FALSE(std::move(runs).best<int>(failing));
+  EXPECT_FALSE(std::move(runs).best<int>(well)) << "after a failure";  // NOLINT(bugprone-use-after-move): that is the point
+  PaidRuns inside = paid();
+  int also = 0;
+  EXPECT_TRUE(std::move(inside).best<int>([&](PaidRuns::Run& run) -> Result<Scored> {
+    also += std::move(inside).best<int>(well).has_value() ? 1 : 0;  // NOLINT(bugprone-use-after-move)
+    return well(run);
+  }));
+  EXPECT_EQ(also, 0) << "in the midst of themselves";
+  PaidRuns from = paid();
+  PaidRuns to = std::move(from);
+  EXPECT_TRUE(std::move(to).best<int>(well));
+  EXPECT_FALSE(std::move(from).best<int>(well)) << "where they were before";  // NOLINT(bugprone-use-after-move)
+}
+
 // The theorem is about settings that are drawn without the data, and about runs that are independent.
 TEST_F(GatePlanTest, PaidRunsDrawTheirSettingsUniformlyAndShareNoSample) {
   allow(1e9, 1e-3);

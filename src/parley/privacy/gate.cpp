@@ -152,11 +152,10 @@ Result<PaidRuns> Gate::reserve_best_of(const RandomRepetitions& repetitions, con
   return drawn([&]() -> Result<PaidRuns> { return PaidRuns(plans, score, purse_, *bits_, repetitions.draw(*bits_)); });
 }
 
-Result<PaidRuns::Begun> PaidRuns::begin() {
-  PARLEY_TRY(auto bits, bits_->fork("paid run", streams_ + static_cast<std::uint64_t>(left_)));
+Result<PaidRuns::Begun> PaidRuns::begin(std::int64_t run) {
+  PARLEY_TRY(auto bits, bits_->fork("paid run", streams_ + static_cast<std::uint64_t>(run)));
   PARLEY_TRY(const std::size_t setting,
              drawn([&]() -> Result<std::size_t> { return static_cast<std::size_t>(bits->below(plans_.size())); }));
-  --left_;
   Bits& own = *bits;
   return Begun{std::move(bits),
                {setting, Gate::granted(plans_[setting], purse_, own), Gate::granted(score_, purse_, own)}};

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -343,7 +344,7 @@ class PaidRuns {
     bool last = false;  // someone asked for an end
   };
   // Does `once` as often as was drawn, and hands out what had the largest score; of equals the first. How often it was may
-  // not be seen by others, not even by the time that it took. A run that fails ends it.
+  // not be seen by others, not even by the time that it took. A run that fails ends it: nothing comes out then or later.
   template <class Output>
   Result<Output> best(const std::function<Result<Scored<Output>>(Run&)>& once) &&;
 
@@ -361,7 +362,7 @@ class PaidRuns {
     std::unique_ptr<Bits> bits;
     Run run;
   };
-  Result<Begun> begin();
+  Result<Begun> begin(std::int64_t run);
 
   std::vector<Plan> plans_;
   Plan score_;
@@ -374,14 +375,14 @@ class PaidRuns {
 template <class Output>
 Result<Output> PaidRuns::best(const std::function<Result<Scored<Output>>(Run&)>& once) && {
   std::optional<Scored<Output>> best;
-  while (left_ > 0) {
-    PARLEY_TRY(Begun begun, begin());
+  // Whatever happens below, there is no second time; runs that were moved elsewhere left no plans here.
+  for (std::int64_t run = plans_.empty() ? 0 : std::exchange(left_, 0); run > 0; --run) {
+    PARLEY_TRY(Begun begun, begin(run));
     PARLEY_TRY(Scored<Output> scored, once(begun.run));
     const bool last = scored.last;
     if (!best || scored.score.value() > best->score.value()) best = std::move(scored);
     if (last) break;
   }
-  left_ = 0;
   if (!best) return fail(failed("these runs were handed out before; nothing was released"));
   return std::move(best->output);
 }
