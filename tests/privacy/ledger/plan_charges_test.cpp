@@ -164,6 +164,21 @@ TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
   }
 }
 
+// So much noise that delta alone covers it: epsilon 0 is then its price, and not a price that was left out.
+TEST_F(PlanChargesTest, APlanThatCostsDeltaAloneIsCountedAsThat) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(1.0), *Delta::make(3e-6), Composition::kPlans}));
+  for (const char* run : {"a", "b"}) {
+    const auto receipt = ledger.charge_plan(kPatients, {.run = run, .key = "plan", .step = {{Gaussian{1e7, 1}, 1}}, .steps = 4, .delta = kDelta});
+    ASSERT_TRUE(receipt) << receipt.error().message;
+    EXPECT_EQ(receipt->epsilon, 0);
+    EXPECT_EQ(receipt->delta, 1e-6);
+  }
+  EXPECT_EQ(ledger.spent(kPatients)->epsilon, 0);
+  EXPECT_EQ(ledger.spent(kPatients)->delta, 2e-6);
+  EXPECT_TRUE(ledger.verify());
+}
+
 TEST_F(PlanChargesTest, ASingleReleaseBetweenPlansMustBePure) {
   allow(1.0);
   Ledger ledger = opened();

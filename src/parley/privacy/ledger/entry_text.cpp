@@ -83,7 +83,7 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
 }
 
 Price price_in(const ChargedPlan& charged) {
-  if (charged.price.epsilon > 0 || charged.plan.events.empty()) return charged.price;
+  if (charged.price.epsilon > 0 || charged.price.delta > 0 || charged.plan.events.empty()) return charged.price;
   return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
 }
 
