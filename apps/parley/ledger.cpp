@@ -53,7 +53,7 @@ Json to_json(const Spent& spent) {
             {"void_charges", spent.void_charges},
             {"claimed", spent.void_charges == 0},
             {"budget_used", spent.used},
-            {"overspent", spent.budget && privacy::overspent(spent)},
+            {"overspent", spent.overspent},
             {"epsilon_spent", std::isfinite(spent.epsilon) ? Json(spent.epsilon) : Json("infinity")},
             {"delta_spent", spent.delta}};
   if (spent.budget)
@@ -105,7 +105,7 @@ std::string sentence(const Spent& spent, bool others) {
       text += "    What this data set was charged for other units or under the other relation comes on top, and is not counted here.\n";
   }
   const std::string terms = fmt::format("(epsilon {}, delta {})", budget.epsilon.value(), budget.delta.value());
-  if (privacy::overspent(spent))
+  if (spent.overspent)
     return text + fmt::format("    The budget {} was set when more than that had been charged, and does not bound it.\n    {}.", terms,
                               privacy::use_of_budget(spent));
   return text + fmt::format("    However runs are chosen, the budget holds: at most {}{}\n    {}.\n    {}.", factor(budget.epsilon.value()),

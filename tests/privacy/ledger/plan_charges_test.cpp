@@ -112,6 +112,20 @@ TEST_F(PlanChargesTest, ALoweredBudgetCountsThePlansBefore) {
   EXPECT_EQ(ledger.charge_plan(kPatients, request("c", 0.04, 5))->steps, 2);
 }
 
+// The filter shares delta among its rules. What it does not count as within a budget is overspent, though fixed steps would cost less.
+TEST_F(PlanChargesTest, ABudgetThatDoesNotAdmitThePastIsOverspent) {
+  Ledger ledger = opened();
+  const Plan plan{kPatients.neighbours, {{Gaussian{20, 1}, 10}}};
+  const PlanRequest gaussians{.run = "a", .key = "plan", .once = plan.events, .step = {{Pure{1e-9}, 1}}, .steps = 1, .delta = kDelta};
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(2.0), kDelta, Composition::kSteps}));
+  ASSERT_TRUE(ledger.charge_plan(kPatients, gaussians));
+  EXPECT_FALSE(ledger.spent(kPatients)->overspent);
+  const double fixed = *epsilon_at(plan, kDelta, Accountant::kZcdp);
+  ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(1.001 * fixed), kDelta, Composition::kSteps}));
+  EXPECT_FALSE(ledger.charge_plan(kPatients, request("b", 1e-9, 1)));
+  EXPECT_TRUE(ledger.spent(kPatients)->overspent);
+}
+
 // A budget by steps asks the filter, and the plan has its price all the same: the run claims it, and a later budget by plans
 // counts it.
 TEST_F(PlanChargesTest, APlanUnderABudgetByStepsIsNotFree) {

@@ -94,6 +94,7 @@ struct Spent {
   std::int64_t releases = 0;      // that were charged
   std::int64_t void_charges = 0;  // those with noise from a seed: they count against the budget and earn no claim
   double used = 0;     // share of the budget that the filter counts as used, at most 1
+  bool overspent = false;  // the budget was set below what had been charged: it bounds nothing, and nothing more is released
   double epsilon = 0;  // proved of all charges together, with
   double delta = 0;    // this
   std::vector<Event> events;  // grouped

@@ -135,6 +135,7 @@ Spent Standing::spent() const {
   spent.events = events_;
   for (const Event& event : events_) spent.releases += event.count;
   if (!budget_) return spent;
+  spent.overspent = exceeded_;
   if (!filter_) {
     const Price total = sums();
     spent.epsilon = total.epsilon;

@@ -17,10 +17,6 @@ std::string share(std::string_view what, double used, double whole) {
 
 }  // namespace
 
-bool overspent(const Spent& spent) {
-  return spent.used >= 1 && (spent.epsilon > spent.budget->epsilon.value() || spent.delta > spent.budget->delta.value());
-}
-
 std::string use_of_budget(const Spent& spent) {
   const double epsilon = spent.budget->epsilon.value(), delta = spent.budget->delta.value();
   const bool by_plans = spent.budget->composition == Composition::kPlans;
@@ -28,7 +24,7 @@ std::string use_of_budget(const Spent& spent) {
   const std::string text =
       by_plans ? share("epsilon", spent.epsilon, epsilon) + " and " + share("delta", spent.delta, delta) + " are used"
                : fmt::format("{} % of it is used", rounded_up(100 * spent.used, 3));
-  if (overspent(spent)) return text + "; it is overspent, and nothing more is released";
+  if (spent.overspent) return text + "; it is overspent, and nothing more is released";
   if (by_plans && spent.delta >= delta && spent.epsilon < epsilon)
     return text + "; delta is used up, and only what needs none still fits";
   return text;

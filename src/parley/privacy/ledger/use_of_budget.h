@@ -6,9 +6,6 @@
 
 namespace parley::privacy {
 
-// A budget that was set below what had been charged bounds nothing.
-bool overspent(const Spent& spent);
-
 // "epsilon 0.5 of 2 (25 %) and delta 1e-06 of 1e-06 (100 %) are used; delta is used up"; for a purse that has a budget.
 std::string use_of_budget(const Spent& spent);
 
