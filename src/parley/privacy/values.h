@@ -184,20 +184,25 @@ struct Public {
 template <class T>
 Public(T) -> Public<T>;
 
-template <class>
-inline constexpr bool kLeavesFreely = false;
-template <class T>
-inline constexpr bool kLeavesFreely<Released<T>> = true;
-template <class T>
-inline constexpr bool kLeavesFreely<Public<T>> = true;
-
 struct PostProcessing {
   template <class Function, class... From>
   static auto apply(Function function, const From&... from) {
     static_assert(std::is_empty_v<Function>, "a function of released values may capture nothing; whatever else it used would leave unpaid");
-    static_assert((kLeavesFreely<From> && ...), "what is derived may use released and public values only");
+    static_assert((leaves_freely(static_cast<const From*>(nullptr)) && ...), "what is derived may use released and public values only");
     using Made = std::decay_t<std::invoke_result_t<Function, decltype(from.value())...>>;
     return Released<Made>(function(from.value()...), (from.claimed() && ...));
+  }
+
+ private:
+  // Functions rather than a template, to which everyone could add a type of their own.
+  static constexpr bool leaves_freely(const void*) { return false; }
+  template <class T>
+  static constexpr bool leaves_freely(const Released<T>*) {
+    return true;
+  }
+  template <class T>
+  static constexpr bool leaves_freely(const Public<T>*) {
+    return true;
   }
 };
 

@@ -109,6 +109,12 @@ TEST(SecureGenerator, WithoutEntropyThereIsNoGenerator) {
   EXPECT_EQ(bits.error().fault, Fault::kFailed);
 }
 
+TEST(SecureGenerator, EntropyFromElsewhereEarnsNoClaim) {
+  entropy_calls_left = 1;
+  EXPECT_FALSE(SecureGenerator::from_system(&failing_entropy).value()->claims_valid());
+  EXPECT_TRUE(secure()->claims_valid());
+}
+
 TEST(SecureGenerator, WithoutEntropyAfterAForkItThrowsAndGivesNoWord) {
   entropy_calls_left = 1;
   const auto bits = std::move(SecureGenerator::from_system(&failing_entropy)).value();

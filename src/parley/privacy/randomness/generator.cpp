@@ -150,7 +150,7 @@ Result<std::unique_ptr<Bits>> Bits::fork(std::string_view label, std::uint64_t r
   return fork(framed);
 }
 
-SecureGenerator::SecureGenerator(EntropySource source) : Bits(true), source_(source) {}
+SecureGenerator::SecureGenerator(EntropySource source) : Bits(source == &system_entropy), source_(source) {}
 
 void SecureGenerator::rekey_after_fork() {
   std::array<unsigned char, kKeyBytes> key{};

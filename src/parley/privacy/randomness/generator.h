@@ -63,11 +63,15 @@ class Bits {
   static constexpr std::size_t kKeyBytes = 32;
   using Key = std::span<const unsigned char, kKeyBytes>;
 
-  explicit Bits(bool claims_valid);
   void set_key(Key key);  // restarts the stream
   virtual void rekey_after_fork() = 0;
 
  private:
+  // Nobody else derives from it: what says that its bits cannot be predicted would be believed.
+  friend class SecureGenerator;
+  friend class SeededGenerator;
+  explicit Bits(bool claims_valid);
+
   static constexpr std::size_t kPoolWords = 2048;
   struct Pool {
     std::uint64_t left;  // a wiped pool has none left, so the next draw refills
@@ -96,7 +100,7 @@ class Bits {
 using EntropySource = bool (*)(std::span<unsigned char>);
 bool system_entropy(std::span<unsigned char> bytes);
 
-// Keyed from the operating system. Two forks with the same label are still independent: the label is
+// Keyed from the operating system; from another source, as tests have, nothing is claimed. Two forks with the same label are still independent: the label is
 // mixed with fresh bits of the parent.
 class SecureGenerator final : public Bits {
  public:
