@@ -4,7 +4,8 @@
 //   federated_driver steps I|II             the same with the best step of a grid for each method
 //   federated_driver local I|II             Figure 1: K local steps
 //   federated_driver spread I|II            Figure 2: alpha = beta
-//   federated_driver data FILE TASK TAU ASSIGNMENT   Figure 6: a LIBSVM file, ASSIGNMENT: client of every row, one per line
+//   federated_driver data FILE TASK TAU ASSIGNMENT ROUNDS...   Figure 6: a LIBSVM file, ASSIGNMENT: client of every row, one per line;
+//                                           the objective after each of ROUNDS, each at its best K and step
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -144,7 +145,32 @@ void spread_table(bool second) {
   }
 }
 
-int data_table(const std::string& file, const std::string& task, int tau, const std::string& assignment) {
+// The best that a method reaches after each of `rounds`, over all its settings: K and the step may differ from one number of rounds to the next.
+template <class A>
+void best_settings(const char* name, const Study& study, const std::vector<int>& local_steps, const std::vector<int>& rounds) {
+  struct Best {
+    double objective = INFINITY;
+    int local_steps = 0;
+    double step = 0;
+  };
+  std::vector<Best> best(rounds.size());
+  for (const int k : local_steps)
+    for (const double step : study.grid) {
+      const auto history = run<A>(study, {.rounds = rounds.back(), .local_steps = k, .step = step});
+      for (std::size_t i = 0; i < rounds.size(); ++i) {
+        const auto round = static_cast<std::size_t>(rounds[i]);
+        if (round < history.size() && history[round] < best[i].objective) best[i] = {history[round], k, step};
+      }
+    }
+  fmt::print("| {} |", name);
+  for (const Best& found : best)
+    if (local_steps.size() == 1) fmt::print(" {:.5g} (step {}) |", found.objective, found.step);
+    else fmt::print(" {:.5g} (K = {}, step {}) |", found.objective, found.local_steps, found.step);
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+int data_table(const std::string& file, const std::string& task, int tau, const std::string& assignment, const std::vector<int>& rounds) {
   Study study;
   study.objective.task = task == "softmax" ? glm::Task::kSoftmax : task == "logistic" ? glm::Task::kLogistic : glm::Task::kLinear;
   study.objective.sparsity = tau;
@@ -165,11 +191,15 @@ int data_table(const std::string& file, const std::string& task, int tau, const 
     const data::Dataset part = table->select_rows(rows[p]);
     study.shares.push_back({static_cast<int>(p), part.features, part.labels.values});
   }
-  fmt::print("| method | rounds | best step | objective |\n|---|---|---|---|\n");
-  study.grid = {10, 1, 0.3, 0.1, 0.03, 0.01};
-  best_step<DistributedIht>("Distributed-IHT", study, {.rounds = 30});
-  best_step<FedHt>("Fed-HT, K = 5", study, {.rounds = 30, .local_steps = 5});
-  best_step<FedIterHt>("FedIter-HT, K = 5", study, {.rounds = 30, .local_steps = 5});
+  fmt::print("| method |");
+  for (const int count : rounds) fmt::print(" {} rounds |", count);
+  fmt::print("\n|---|");
+  for (std::size_t i = 0; i < rounds.size(); ++i) fmt::print("---|");
+  fmt::print("\n");
+  study.grid = {10, 1, 0.6, 0.3, 0.1, 0.06, 0.03, 0.01, 0.001};  // theirs, as is K
+  best_settings<DistributedIht>("Distributed-IHT", study, {1}, rounds);
+  best_settings<FedHt>("Fed-HT", study, {3, 5, 8, 10}, rounds);
+  best_settings<FedIterHt>("FedIter-HT", study, {3, 5, 8, 10}, rounds);
   return 0;
 }
 
@@ -177,7 +207,11 @@ int data_table(const std::string& file, const std::string& task, int tau, const 
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() == 5 && words[0] == "data") return data_table(words[1], words[2], std::atoi(words[3].c_str()), words[4]);
+  if (words.size() > 5 && words[0] == "data") {
+    std::vector<int> rounds;
+    for (std::size_t i = 5; i < words.size(); ++i) rounds.push_back(std::atoi(words[i].c_str()));
+    return data_table(words[1], words[2], std::atoi(words[3].c_str()), words[4], rounds);
+  }
   if (words.size() != 2) return fmt::print(stderr, "see the head of bench/federated_driver.cpp\n"), 2;
   const bool second = words[1] == "II";
   if (words[0] == "rounds") rounds_table(second);
