@@ -144,7 +144,6 @@ class Private(CliTest):
                 self.write("job.toml", job.replace("data.csv", f"{table}.libsvm").replace('name = "site"', f'name = "{table}-{task}"'))
                 train = ("train", "job.toml", "--out", f"{table}-{task}", "--quiet")
                 features, classes = ("--set", "data.features=9"), ("--set", 'labels.classes=["1", "2", "3"]')
-                self.refuses(*train, *classes, says="data.features: is missing: the number of columns would be found in the data")
                 self.refuses(*train, *features, says="labels.classes: is missing: which classes there are would be found in the data")
                 self.succeeds(*train, *features, *classes)
                 model = json.loads((self.folder / f"{table}-{task}" / "model.json").read_text())
@@ -157,13 +156,21 @@ class Private(CliTest):
 
     def test_a_private_model_has_the_classes_of_the_schema_and_no_others(self):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
+        table = (self.folder / "data.csv").read_text()
+        self.write("data.csv", "\n".join(line[:-1] + {"0": "no", "1": "yes"}.get(line[-1], line[-1]) for line in table.splitlines()) + "\n")
         for verb in (("plan", "job.toml"), ("train", "job.toml", "--quiet")):
             self.refuses(*verb, says="labels.classes: is missing")
+        self.write("data.csv", table)
         self.write("schema.toml", SCHEMA.replace('["0", "1"]', '["0", "1", "2"]'))
         self.refuses("train", "job.toml", "--quiet", says="a binary task has two classes")
         self.assertFalse((self.folder / "ledger").exists())
         self.succeeds("train", "job.toml", "--set", "labels.positive=1", "--out", "run", "--quiet")
         self.assertEqual(json.loads((self.folder / "run" / "model.json").read_text())["classes"], ["not 1", "1"])
+
+    def test_two_labels_by_convention_need_no_list(self):
+        self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
+        result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
+        self.assertTrue(any("labels are 0 and 1 is a convention" in note for note in result["notes"]), result["notes"])
 
     def test_a_plan_warns_of_steps_far_beyond_those_it_would_choose(self):
         self.write("open.toml", JOB.replace("iterations = 20\n", ""))

@@ -41,6 +41,20 @@ std::vector<std::string> listed_classes(const Job& job, const data::Schema& sche
   return listed;
 }
 
+// The two labels that LIBSVM files and many tables have: a convention, and so public like the format itself.
+bool by_convention(const Job& job, const std::vector<std::string>& classes) {
+  using Pair = std::vector<std::string>;
+  return job.objective.task != glm::Task::kSoftmax && (classes == Pair{"-1", "1"} || classes == Pair{"0", "1"});
+}
+
+bool finds_columns(const Job& job, const data::Dataset& train) {
+  return train.schema.format == data::Format::kLibsvm && !train.schema.features && !job.data.features;
+}
+
+bool finds_classes(const Job& job, const data::Dataset& train) {
+  return job.objective.task != glm::Task::kLinear && !train.labels.values.empty() && listed_classes(job, train.schema).empty();
+}
+
 Result<void> check_schema(const Job& job, const data::Dataset& train) {
   const Party& party = job.parties.front();
   const std::string& place = party.schema.empty() ? party.data : party.schema;
@@ -58,9 +72,7 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
   if (!train.schema.confirmed)
     return fail(bad_input({place, 0, "table"}, "its bounds were found in the data; a private run needs bounds that a person has confirmed "
                                                "(confirmed = true)"));
-  if (train.schema.format == data::Format::kLibsvm && !train.schema.features && !job.data.features)
-    return fail(bad_input({job.file, 0, "data.features"}, "is missing: the number of columns would be found in the data"));
-  if (job.objective.task != glm::Task::kLinear && !train.labels.values.empty() && listed_classes(job, train.schema).empty())
+  if (finds_classes(job, train) && !by_convention(job, train.labels.classes))
     return fail(bad_input({job.file, 0, "labels.classes"},
                           "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema"));
   return {};
@@ -115,7 +127,7 @@ std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", nu
 Result<std::vector<std::string>> public_classes(const Job& job, const data::Dataset& train) {
   data::RawLabels one_of_each{{}, listed_classes(job, train.schema)};
   const std::vector<std::string>& names = one_of_each.names;
-  if (names.empty()) return train.labels.classes;  // check_schema refuses them
+  if (names.empty()) return train.labels.classes;  // those of the convention; check_schema refuses others
   data::LabelRules rules{.kind = label_kind(job.objective.task), .place = {job.file, 0, "labels.classes"}};
   if (job.objective.task == glm::Task::kSoftmax)
     rules.classes = names;
@@ -193,6 +205,11 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   PARLEY_TRY(const Delta delta, Delta::make(section.delta.value_or(1 / (n * n))));
   if (!section.delta) site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
                                                          with_commas(static_cast<long long>(site->facts_.records))));
+  if (finds_columns(job, train))
+    site->notes_.emplace_back("data.features was not given: the number of columns is the largest index in the file, and is taken as public");
+  if (finds_classes(job, train))
+    site->notes_.push_back(fmt::format("labels.classes was not given: that labels are {} and {} is a convention, and is taken as public",
+                                       train.labels.classes[0], train.labels.classes[1]));
   site->seed_ = job.seed;
   site->purse_ = {job.parties.front().name, section.unit, section.neighbours};
   PARLEY_TRY(auto secure, privacy::SecureGenerator::from_system());

@@ -3,7 +3,7 @@
 //
 // Everything that decides about noise, steps or bounds here comes from the job, the schema, d and the number of records:
 // n under replace-one, privacy.records under add-remove. They are public.
-// A column without a public bound, a bound or level that nobody confirmed, classes or numbered columns that nobody listed, a rule that drops rows (n would depend on
+// A column without a public bound, a bound or level that nobody confirmed, classes other than -1/1 and 0/1 that nobody listed, a rule that drops rows (n would depend on
 // the data) and a free intercept are refused.
 #pragma once
 #include <cstdint>
@@ -55,7 +55,7 @@ struct PublicFacts {
 };
 
 // The classes of a private model, from what the job or the schema lists: those that occur would be found in the data. Where nobody
-// lists any they are as they were read, and open() refuses the table.
+// lists any they are as they were read, and open() refuses the table unless they are -1/1 or 0/1.
 Result<std::vector<std::string>> public_classes(const Job& job, const data::Dataset& train);
 
 // Which run the site pays for, and who limits what it may cost. By default a run of its own, within a budget that the job

@@ -55,7 +55,14 @@ Result<void> check_public(const Site& site, const Job& job, const PartyTable& ta
   if (table.aligned && job.labels.declared_public && !site.limits.public_labels)
     return fail(bad_input(about(site, "limits.public_labels"),
                           "is false, and the job would send this site's labels as they are", job.name));
-  return {};
+  // Which classes occur here would be said before the first round, also where they are a convention.
+  if (job.objective.task == glm::Task::kLinear || !job.labels.classes.empty()) return {};
+  for (const data::ColumnSchema& column : table.train.schema.columns)
+    if (column.type == data::ColumnType::kLabel && column.confirmed && !column.levels.empty()) return {};
+  return fail(
+      bad_input(about(site, "data.schema"),
+                "which classes there are would be found in the data; list the label's levels, or the job's "
+                "labels.classes"));
 }
 
 // A table is read with the job's list of classes, and a label that the list leaves out is refused. So the list must be this
