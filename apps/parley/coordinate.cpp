@@ -93,14 +93,14 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_TRY(const auto server, transport::GrpcServer::listen({options.listen, std::move(credentials), parties}));
   rounds::Terms terms{parties, wire::encode(text), job.rules, ended.checkpoint.string(), [&] { return signals.asked(); }};
   terms.leaves_checkpoint = true;
+  ProgressLine line(options.quiet);
+  if (!options.quiet) terms.notice = [&line](const std::string& what) { line.say(what); };
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(*server, std::move(terms)));
   if (!options.quiet) {
     fmt::print(stderr, "parley: listening on port {} for {}\n", server->port(), fmt::join(parties, ", "));
     if (exchange.rounds_done() > 0) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
   }
   signals.then([&] { server->wake(); });
-  ProgressLine line(options.quiet);
-  line.phase("waiting for the parties");
   const auto after = [&](std::int64_t round, std::span<const double>) {
     line.step({.iteration = static_cast<int>(round), .objective = kUnknown, .gap = kUnknown});
     return !signals.asked();

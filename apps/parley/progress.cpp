@@ -43,6 +43,12 @@ void ProgressLine::phase(const std::string& what) {
   }
 }
 
+void ProgressLine::say(const std::string& what) {
+  if (quiet_) return;
+  clear();
+  fmt::print(stderr, "parley: {}\n", what);
+}
+
 void ProgressLine::step(const algorithms::Progress& progress) {
   if (quiet_) return;
   const auto now = Clock::now();
@@ -52,7 +58,8 @@ void ProgressLine::step(const algorithms::Progress& progress) {
   const double seconds = std::chrono::duration<double>(now - started_).count();
   std::string line;
   if (progress.expected > 0) line = bar(progress.iteration, progress.expected) + "  ";
-  line += fmt::format("iteration {}  objective {:.8g}", progress.iteration, progress.objective);
+  line += fmt::format("iteration {}", progress.iteration);
+  if (std::isfinite(progress.objective)) line += fmt::format("  objective {:.8g}", progress.objective);
   if (std::isfinite(progress.gap)) line += fmt::format("  gap {:.2e}", progress.gap);
   line += fmt::format("  {:.1f} s", seconds);
   if (terminal_) {

@@ -16,6 +16,7 @@ class ProgressLine {
 
   void step(const algorithms::Progress& progress);  // total iterations are not known: gap and count
   void phase(const std::string& what);              // "reading data ..."
+  void say(const std::string& what);                // a line that stays
   void clear();
 
  private:

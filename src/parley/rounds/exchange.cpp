@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace parley::rounds {
 
@@ -27,6 +28,11 @@ wire::RunId fresh_run() {
   }
   return run;
 }
+
+// Of a party whose connection stands when another one is made under its name. Usually the first has broken without a
+// word; else the two would take each other's place for ever, so the party whose connection goes is told (server.h).
+constexpr const char* kTwice =
+    " joined once more; its earlier connection is cut, and a daemon that is still there ends: one name is one daemon";
 
 std::string_view why(privacy::FaultCode code) {
   switch (code) {
@@ -89,6 +95,7 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
   };
   const bool hurried = terms_.rules.on_missing == OnMissing::kFail && terms_.rules.deadline;
   const auto deadline = hurried ? Clock::now() + *terms_.rules.deadline : Clock::time_point::max();
+  if (!all_introduced()) say_whom_it_waits_for("");
   while (!all_introduced()) {
     if (stop_asked()) return std::nullopt;
     const auto arrival = channel_->receive(deadline);
@@ -109,13 +116,49 @@ bool Exchange::enough(bool late) const {
   return answered == seats_.size() || ((late || answered + gave_up == seats_.size()) && answered >= quorum);
 }
 
-std::string Exchange::missing() const {
+std::string Exchange::names_of(const std::function<bool(std::size_t party)>& chosen) const {
   std::string names;
-  for (std::size_t p = 0; p < seats_.size(); ++p) {
-    const bool there = tasks_.empty() ? seats_[p].introduced : collected_.replies[p] != nullptr;
-    if (!there) names += (names.empty() ? "" : ", ") + terms_.parties[p];
-  }
+  for (std::size_t p = 0; p < seats_.size(); ++p)
+    if (chosen(p)) names += (names.empty() ? "" : ", ") + terms_.parties[p];
   return names;
+}
+
+// Who has not introduced itself, or not answered in the round that runs.
+std::string Exchange::missing() const {
+  return names_of([&](std::size_t p) {
+    return tasks_.empty() ? !seats_[p].introduced : collected_.replies[p] == nullptr;
+  });
+}
+
+// Who is missing because it is not connected, or still looks at the job.
+std::string Exchange::away() const {
+  return names_of([&](std::size_t p) {
+    return tasks_.empty() ? !seats_[p].introduced : seats_[p].state != State::kReady;
+  });
+}
+
+void Exchange::say(const std::string& what) const {
+  if (terms_.notice && closing_ == nullptr) terms_.notice(what);
+}
+
+void Exchange::say_whom_it_waits_for(const std::string& news) {
+  if (!terms_.notice) return;
+  said_away_ = away();
+  const std::string whom = said_away_.empty() ? "all parties are here" : "waiting for: " + said_away_;
+  say(news + (news.empty() ? "" : "; ") + whom);
+}
+
+// The next arrival. Where none comes for long, says so once in a round, if it is news.
+std::optional<Arrival> Exchange::next(Clock::time_point deadline) {
+  if (patience_ < deadline) {
+    if (auto arrival = channel_->receive(patience_)) return arrival;
+    patience_ = Clock::time_point::max();
+    if (std::string slow = missing(); slow != said_slow_) {
+      say(fmt::format("round {}: no answer yet from: {}", kept_.round + 1, slow));
+      said_slow_ = std::move(slow);
+    }
+  }
+  return channel_->receive(deadline);
 }
 
 Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply& read) {
@@ -141,6 +184,11 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
     for (const int party : ready) send_task(party);
   }
   const auto asked = Clock::now();
+  if (terms_.notice) {
+    patience_ = asked + terms_.patience;
+    if (ready.size() < seats_.size() && away() != said_away_)
+      say_whom_it_waits_for(fmt::format("round {}", kept_.round + 1));
+  }
   auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
                       ? asked + *terms_.rules.deadline
                       : Clock::time_point::max();
@@ -153,7 +201,7 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
   while (!enough(late) && !collected_.stopped && !collected_.budget_ended) {
     if (hopeless())
       return fail(failed(fmt::format("round {}: fewer parties are left than the quorum; no answer from: {}", kept_.round + 1, missing())));
-    const auto arrival = channel_->receive(deadline);
+    const auto arrival = next(deadline);
     if (arrival) {
       PARLEY_CHECK(take(*arrival));
       continue;
@@ -211,6 +259,7 @@ void Exchange::send_task(int party) {
 }
 
 void Exchange::refuse(int party, const wire::Header& about, Refusal refusal) {
+  say(fmt::format("{} sent a frame that is refused: {}", name_of(party), name(refusal)));
   send(party, transport::shared(wire::make_frame(
                   {Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
   channel_->drop(party);
@@ -245,13 +294,14 @@ Result<void> Exchange::take(const Arrival& arrival) {
   Seat& seat = seats_[static_cast<std::size_t>(arrival.party)];
   switch (arrival.what) {
     case Arrival::What::kJoined:
+      say(name_of(arrival.party) + (seat.state == State::kAway ? " joined" : kTwice));
       seat.state = State::kOpening;
       send(arrival.party, opening_);
       return {};
     case Arrival::What::kFrame:
       return take_frame(arrival.party, arrival.frame);
     default:
-      seat.state = State::kAway;
+      if (std::exchange(seat.state, State::kAway) != State::kAway) say_whom_it_waits_for(name_of(arrival.party) + " left");
       return {};
   }
 }
@@ -290,6 +340,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     // The introduction that the run began with stands.
     if (kept_.round == 0) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame->payload);
     seat.introduced = true;
+    say_whom_it_waits_for(name_of(party) + " is ready");
     take_place(party);
     return {};
   }

@@ -39,6 +39,8 @@ struct Terms {
   std::string checkpoint;            // file; empty: none is kept
   std::function<bool()> stop_asked;  // looked at between rounds and when the channel is woken
   bool leaves_checkpoint = false;    // close() leaves its removal to whoever asked
+  std::function<void(const std::string& what)> notice;  // who comes, goes and is waited for: for people
+  std::chrono::milliseconds patience{3000};             // a round that lasts longer says whose answer it waits for
 };
 
 struct Collected {
@@ -115,7 +117,12 @@ class Exchange {
   void take_place(int party);
   void refuse(int party, const wire::Header& about, wire::Refusal why);
   [[nodiscard]] bool enough(bool late) const;
+  [[nodiscard]] std::string names_of(const std::function<bool(std::size_t party)>& chosen) const;
   [[nodiscard]] std::string missing() const;
+  [[nodiscard]] std::string away() const;
+  void say(const std::string& what) const;
+  void say_whom_it_waits_for(const std::string& news);
+  std::optional<transport::Arrival> next(transport::Clock::time_point deadline);
   [[nodiscard]] const std::string& name_of(int party) const {
     return terms_.parties[static_cast<std::size_t>(party)];
   }
@@ -132,6 +139,9 @@ class Exchange {
   const ReadReply* read_ = nullptr;  // of the round that runs
   transport::SharedFrame closing_;   // null until the run is over
   double wait_seconds_ = 0;
+  std::string said_away_;                                                        // who was, when it was said last
+  std::string said_slow_;                                                        // whose answer lacked, likewise
+  transport::Clock::time_point patience_ = transport::Clock::time_point::max();  // of the round that runs
 };
 
 }  // namespace parley::rounds
