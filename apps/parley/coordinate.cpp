@@ -61,6 +61,7 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
       part.trained.provenance.privacy = outcome.privacy->statement;
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front().trained;
+  if (!run.left_out.empty()) outcome.notes.push_back(fmt::format("the run began without: {}", fmt::join(run.left_out, ", ")));
   outcome.notes.push_back(outcome.parts.empty() ? "each party keeps its part of the model"
                                                 : "the coordinator sees no rows: metrics are left to parley evaluate");
   return outcome;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <set>
 
@@ -259,18 +260,84 @@ TEST(Exchange, APartyThatWillNotGoOnIsMissingWhereARunMayProceedAndEndsItElsewhe
     }
 }
 
-TEST(Exchange, APartyThatWillNotBeginEndsTheRunWhateverItsRules) {
-  Scripted channel(kMean);
-  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+// Party b does not admit the job.
+void stay_out(Scripted& channel, const Exchange& exchange) {
   channel.silent = {1};
   const wire::Header header{.kind = Kind::kFault,
                             .code = static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed),
-                            .run = exchange->run()};
+                            .run = exchange.run()};
   channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
-  const auto opened = exchange->open();
-  ASSERT_FALSE(opened);
-  EXPECT_NE(opened.error().message.find("party 'b' does not take part"), std::string::npos)
-      << opened.error().message;
+}
+
+TEST(Exchange, APartyThatWillNotBeginEndsARunThatNeedsIt) {
+  for (const Rules& needed : {Rules{}, rules(OnMissing::kFail), rules(OnMissing::kProceed, 3)}) {
+    Scripted channel(kMean);
+    auto exchange = Exchange::make(channel, terms(needed));
+    stay_out(channel, *exchange);
+    const auto opened = exchange->open();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().message, needed.on_missing == OnMissing::kProceed
+                                          ? "fewer parties take part than the quorum; left out: b"
+                                          : "party 'b' does not take part: the site does not allow this job");
+  }
+}
+
+TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatWillNotAndStaysWithoutIt) {
+  TemporaryFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms(rules(OnMissing::kProceed, 2));
+  kept.checkpoint = folder / "checkpoint";
+  std::vector<std::string> said;
+  kept.notice = [&](const std::string& what) { said.push_back(what); };
+  auto exchange = Exchange::make(channel, kept);
+  stay_out(channel, *exchange);
+  ASSERT_TRUE(exchange->open());
+  EXPECT_EQ(exchange->left_out(), std::vector<int>{1});
+  EXPECT_NE(std::find(said.begin(), said.end(),
+                      "b does not take part: the site does not allow this job; the run goes on without it"),
+            said.end());
+  EXPECT_EQ(said.back(), "c is ready; all are here");
+  channel.silent.clear();
+  channel.join(1);  // it has thought better of it
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(channel.deadlines, 0) << "nobody waits for it";
+  EXPECT_EQ(channel.tasks_to(1), 0) << "its introduction was never looked at";
+  EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06);
+  const auto again = Exchange::make(channel, kept);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->left_out(), std::vector<int>{1});
+  ASSERT_TRUE(exchange->close());
+}
+
+TEST(Exchange, SaysWhoIsThereWhoLeftAndForWhomItWaits) {
+  Scripted channel(kMean);
+  Terms told = terms();
+  std::vector<std::string> said;
+  told.notice = [&](const std::string& what) { said.push_back(what); };
+  auto exchange = Exchange::make(channel, told);
+  ASSERT_TRUE(exchange->open());
+  EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a, b, c", "a joined", "b joined", "c joined",
+                                            "a is ready; waiting for: b, c", "b is ready; waiting for: c",
+                                            "c is ready; all are here"}));
+  said.clear();
+  channel.silent = {1};
+  channel.at_deadline = [&] {
+    if (channel.deadlines == 1) return;  // the first is the patience of the round
+    if (channel.deadlines == 2) return channel.push({Arrival::What::kLeft, 1, {}});
+    if (channel.deadlines == 4) channel.silent.clear();
+    channel.join(1);
+  };
+  ASSERT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
+  ASSERT_EQ(said.size(), 5U);
+  EXPECT_EQ(said[0], "round 1: no answer yet from: b");
+  EXPECT_EQ(said[1], "b left; waiting for: b");
+  EXPECT_EQ(said[2], "b joined");
+  EXPECT_TRUE(said[3].starts_with("b joined once more; its earlier connection is cut")) << said[3];
+  EXPECT_EQ(said[4], "b is ready; all are here");
+  said.clear();
+  ASSERT_TRUE(exchange->close());
+  EXPECT_TRUE(said.empty()) << "who leaves when the run is over is no news";
 }
 
 TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {

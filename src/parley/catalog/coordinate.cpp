@@ -1,10 +1,16 @@
 #include "parley/catalog/coordinate.h"
 
+#include <algorithm>
+
 #include "parley/catalog/private_site.h"
 
 namespace parley::catalog {
 
 namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 // A private run whose cost nobody could state is not begun.
 Result<void> check_plans(const Job& job, std::span<const Introduction> parties) {
@@ -25,7 +31,9 @@ Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const
     run.learnt.stop = algorithms::Stop::kInterrupted;
     return run;
   }
+  for (const int party : exchange.left_out()) run.left_out.push_back(job.parties[static_cast<std::size_t>(party)].name);
   for (std::size_t p = 0; p < introductions->size(); ++p) {
+    if (contains(run.left_out, job.parties[p].name)) continue;
     PARLEY_TRY(run.parties.emplace_back(), wire::decode<Introduction>((*introductions)[p]));
     if (run.parties.back().party != job.parties[p].name)
       return fail(failed("party '" + job.parties[p].name + "' introduced itself under another name"));

@@ -14,7 +14,8 @@
 namespace parley::catalog {
 
 struct Coordinated {
-  std::vector<Introduction> parties;
+  std::vector<Introduction> parties;  // that take part
+  std::vector<std::string> left_out;  // names of those without which the run began
   Learnt learnt;
   rounds::Communication communication;
   double wait_seconds = 0;

@@ -146,7 +146,7 @@ void check_clients(Toml& toml, const Job& job) {
     toml.table("rounds").reject("on_missing", "clients' masks cancel only when all answer; use \"wait\" or \"fail\"");
 }
 
-void read_rounds(Toml section, rounds::Rules& rules) {
+void read_rounds(Toml section, const Job& job, rounds::Rules& rules) {
   section.choice<rounds::OnMissing>("on_missing", rules.on_missing,
                                     {{"wait", rounds::OnMissing::kWait},
                                      {"proceed", rounds::OnMissing::kProceed},
@@ -157,6 +157,10 @@ void read_rounds(Toml section, rounds::Rules& rules) {
   section.integer("quorum", rules.quorum, at_least(1));
   if (rules.on_missing != rounds::OnMissing::kWait && !rules.deadline)
     section.reject("on_missing", "needs deadline_seconds: when is a party missing?");
+  if (rules.on_missing == rounds::OnMissing::kProceed && job.partition == Partition::kVertical)
+    section.reject("on_missing", "nobody else has the columns of a party that is missing; use \"wait\" or \"fail\"");
+  if (!job.parties.empty() && rules.quorum > static_cast<int>(job.parties.size()))
+    section.reject("quorum", fmt::format("is more than the job's {} parties", job.parties.size()));
 }
 
 void read_parties(Toml& toml, Job& job, Paths paths) {
@@ -225,7 +229,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
 
   read_parties(toml, job, paths);
-  read_rounds(toml.table("rounds"), job.rules);
+  read_rounds(toml.table("rounds"), job, job.rules);
   if (toml.has("network")) {
     Toml network = toml.table("network");
     job.network.emplace();

@@ -17,10 +17,11 @@ namespace parley::rounds {
 struct Checkpoint {
   std::string job;  // its text: a checkpoint belongs to one job
   std::vector<std::string> introductions;
+  std::vector<int> left_out;  // parties without which the run began
   std::string iterate;  // encoded; empty before the first round
   Communication communication;
   static void fields(auto& self, auto&& visit) {
-    visit(self.job, self.introductions, self.iterate, self.communication);
+    visit(self.job, self.introductions, self.left_out, self.iterate, self.communication);
   }
 
   wire::RunId run{};       // in the frame's header, not in its payload

@@ -74,6 +74,9 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
     exchange.kept_ = std::move(*found);
     exchange.kept_.introductions.resize(exchange.seats_.size());
     exchange.meter_.resume(exchange.kept_.communication);
+    if (exchange.kept_.round == 0) exchange.kept_.left_out.clear();  // it is asked again
+    for (const int party : exchange.kept_.left_out)
+      if (party >= 0 && party < exchange.parties()) exchange.seats_[static_cast<std::size_t>(party)].left_out = true;
   } else {
     exchange.kept_.run = fresh_run();
     exchange.kept_.job = exchange.terms_.job;
@@ -91,7 +94,8 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
 Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
   const auto all_introduced = [&] {
     return kept_.round > 0 ||
-           std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced; });
+           std::all_of(seats_.begin(), seats_.end(),
+                       [](const Seat& seat) { return seat.introduced || seat.left_out; });
   };
   const bool hurried = terms_.rules.on_missing == OnMissing::kFail && terms_.rules.deadline;
   const auto deadline = hurried ? Clock::now() + *terms_.rules.deadline : Clock::time_point::max();
@@ -101,6 +105,9 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
     const auto arrival = channel_->receive(deadline);
     if (!arrival) return fail(failed("the run could not be opened in time at: " + missing()));
     PARLEY_CHECK(take(*arrival));
+    if (below_quorum())
+      return fail(failed("fewer parties take part than the quorum; left out: " +
+                         names_of([&](std::size_t p) { return seats_[p].left_out; })));
   }
   return kept_.introductions;
 }
@@ -112,8 +119,17 @@ bool Exchange::enough(bool late) const {
     answered += collected_.replies[p] != nullptr ? 1 : 0;
     gave_up += seats_[p].gave_up ? 1 : 0;
   }
+  const auto asked = static_cast<std::size_t>(
+      std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.left_out; }));
   const auto quorum = static_cast<std::size_t>(std::max(1, terms_.rules.quorum));
-  return answered == seats_.size() || ((late || answered + gave_up == seats_.size()) && answered >= quorum);
+  return answered == asked || ((late || answered + gave_up == asked) && answered >= quorum);
+}
+
+// A party that faulted in a round has no other answer to it.
+bool Exchange::below_quorum() const {
+  const auto left = std::count_if(seats_.begin(), seats_.end(),
+                                  [](const Seat& seat) { return !seat.gave_up && !seat.left_out; });
+  return terms_.rules.on_missing == OnMissing::kProceed && left < std::max(1, terms_.rules.quorum);
 }
 
 std::string Exchange::names_of(const std::function<bool(std::size_t party)>& chosen) const {
@@ -126,6 +142,7 @@ std::string Exchange::names_of(const std::function<bool(std::size_t party)>& cho
 // Who has not introduced itself, or not answered in the round that runs.
 std::string Exchange::missing() const {
   return names_of([&](std::size_t p) {
+    if (seats_[p].left_out) return false;
     return tasks_.empty() ? !seats_[p].introduced : collected_.replies[p] == nullptr;
   });
 }
@@ -133,6 +150,7 @@ std::string Exchange::missing() const {
 // Who is missing because it is not connected, or still looks at the job.
 std::string Exchange::away() const {
   return names_of([&](std::size_t p) {
+    if (seats_[p].left_out || seats_[p].gave_up) return false;
     return tasks_.empty() ? !seats_[p].introduced : seats_[p].state != State::kReady;
   });
 }
@@ -144,7 +162,7 @@ void Exchange::say(const std::string& what) const {
 void Exchange::say_whom_it_waits_for(const std::string& news) {
   if (!terms_.notice) return;
   said_away_ = away();
-  const std::string whom = said_away_.empty() ? "all parties are here" : "waiting for: " + said_away_;
+  const std::string whom = said_away_.empty() ? "all are here" : "waiting for: " + said_away_;
   say(news + (news.empty() ? "" : "; ") + whom);
 }
 
@@ -193,13 +211,8 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
                       ? asked + *terms_.rules.deadline
                       : Clock::time_point::max();
   bool late = false;
-  // A party that faulted in a round has no other answer to it.
-  const auto hopeless = [&] {
-    const auto left = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.gave_up; });
-    return terms_.rules.on_missing == OnMissing::kProceed && left < std::max(1, terms_.rules.quorum);
-  };
   while (!enough(late) && !collected_.stopped && !collected_.budget_ended) {
-    if (hopeless())
+    if (below_quorum())
       return fail(failed(fmt::format("round {}: fewer parties are left than the quorum; no answer from: {}", kept_.round + 1, missing())));
     const auto arrival = next(deadline);
     if (arrival) {
@@ -231,7 +244,8 @@ Result<void> Exchange::close() {
   for (int party = 0; party < parties(); ++party)
     if (seats_[static_cast<std::size_t>(party)].state == State::kReady) send(party, closing_);
   const auto all_closed = [&] {
-    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed; });
+    return std::all_of(seats_.begin(), seats_.end(),
+                       [](const Seat& seat) { return seat.closed || seat.left_out; });
   };
   // The result is kept by now. A party that closed the run and left before this coordinator was killed and
   // came back will not dial again, so even a run that waits for its parties does not wait for that for ever.
@@ -294,6 +308,7 @@ Result<void> Exchange::take(const Arrival& arrival) {
   Seat& seat = seats_[static_cast<std::size_t>(arrival.party)];
   switch (arrival.what) {
     case Arrival::What::kJoined:
+      if (seat.left_out) return {};  // it may stay for the next run
       say(name_of(arrival.party) + (seat.state == State::kAway ? " joined" : kTwice));
       seat.state = State::kOpening;
       send(arrival.party, opening_);
@@ -321,14 +336,12 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   }
   if (closing_ != nullptr && take_while_closing(party, header)) return {};
   if (header.kind == Kind::kRefuse) {
-    if (goes_on_without(party)) {
-      channel_->drop(party);
-      return {};
-    }
     // A party that cannot read us, or that answered what we do not remember asking, cannot be part of this
     // run.
-    return fail(failed(fmt::format("party '{}' refused a frame: {}", name_of(party),
-                                   name(static_cast<Refusal>(header.code)))));
+    const std::string refused = "refused a frame: " + std::string(name(static_cast<Refusal>(header.code)));
+    if (!goes_on_without(party, refused)) return fail(failed(fmt::format("party '{}' {}", name_of(party), refused)));
+    channel_->drop(party);
+    return {};
   }
   if (header.run != kept_.run) {
     refuse(party, header, Refusal::kWrongRun);
@@ -383,13 +396,19 @@ Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wir
                                  name_of(party), seat.read->error().message)));
 }
 
-// Whether a party that will not go on counts as missing. Who takes part is settled when the run opens: a party
-// that will not begin ends the run there, before anybody is charged.
-bool Exchange::goes_on_without(int party) {
-  if (terms_.rules.on_missing != OnMissing::kProceed || tasks_.empty()) return false;
+// Whether a party that will not go on counts as missing. Who takes part is settled when the run opens, before
+// anybody is charged: a party that will not begin has no part in it.
+bool Exchange::goes_on_without(int party, std::string_view because) {
+  if (terms_.rules.on_missing != OnMissing::kProceed) return false;
   Seat& seat = seats_[static_cast<std::size_t>(party)];
   seat.state = State::kAway;
-  seat.gave_up = true;
+  if (tasks_.empty()) {
+    seat.left_out = true;
+    kept_.left_out.push_back(party);
+  } else {
+    seat.gave_up = true;
+  }
+  say(fmt::format("{} {}; the run goes on without it", name_of(party), because));
   return true;
 }
 
@@ -397,16 +416,19 @@ Result<void> Exchange::take_fault(int party, const wire::Header& header) {
   const auto code = static_cast<privacy::FaultCode>(header.code);
   const bool this_round = !tasks_.empty() && header.round == kept_.round + 1;
   if (header.round != 0 && !this_round) return {};  // of an earlier round
-  if (header.round == 0 && goes_on_without(party)) return {};
-  if (header.round == 0)
+  if (header.round == 0) {
+    const std::string because = fmt::format("does not take part: {}", why(code));
+    if (goes_on_without(party, because)) return {};
     return fail(Error{code == privacy::FaultCode::kBudgetEnded ? Fault::kBudgetEnded : Fault::kFailed,
-                      fmt::format("party '{}' does not take part: {}", name_of(party), why(code))});
+                      fmt::format("party '{}' {}", name_of(party), because)});
+  }
   if (code == privacy::FaultCode::kBudgetEnded) {
     collected_.budget_ended = true;
     return {};
   }
   if (code == privacy::FaultCode::kInternal && terms_.rules.on_missing == OnMissing::kProceed) {
     seats_[static_cast<std::size_t>(party)].gave_up = true;
+    say(fmt::format("round {}: {} gave no answer: {}", header.round, name_of(party), why(code)));
     return {};
   }
   return fail(failed(

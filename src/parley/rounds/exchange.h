@@ -59,8 +59,10 @@ class Exchange {
   // Takes up the run of an existing checkpoint of the same job, or begins a new one.
   static Result<Exchange> make(transport::Channel& channel, Terms terms);
 
-  // Introductions in party order, once every party admitted the job. Nothing when a stop was asked for.
+  // Introductions in party order, once every party has admitted the job; under kProceed, once every party has said
+  // whether it does, and those that do not are left out of the run. Nothing when a stop was asked for.
   Result<std::optional<std::vector<wire::Bytes>>> open();
+  [[nodiscard]] const std::vector<int>& left_out() const { return kept_.left_out; }  // has no introductions
 
   [[nodiscard]] const wire::RunId& run() const { return kept_.run; }
   [[nodiscard]] int parties() const { return static_cast<int>(seats_.size()); }
@@ -99,6 +101,7 @@ class Exchange {
   struct Seat {
     State state = State::kAway;
     bool introduced = false;
+    bool left_out = false;  // did not admit the job, and the run began without it
     bool gave_up = false;  // faulted in this round; counts as missing
     bool closed = false;
     std::optional<Result<void>> read;  // what came of reading its reply to this round
@@ -109,7 +112,8 @@ class Exchange {
   Result<void> take_frame(int party, const transport::SharedFrame& bytes);
   Result<void> take_reply(int party, const transport::SharedFrame& bytes, const wire::Frame& frame);
   Result<void> take_fault(int party, const wire::Header& header);
-  bool goes_on_without(int party);
+  bool goes_on_without(int party, std::string_view because);
+  [[nodiscard]] bool below_quorum() const;
   void read_early(int party, std::string_view bytes);
   bool take_while_closing(int party, const wire::Header& header);
   void send(int party, const transport::SharedFrame& frame);
