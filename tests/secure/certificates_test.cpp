@@ -69,3 +69,40 @@ TEST(Certificates, NamesAndKeysThatDoNotFitAreRefused) {
   EXPECT_FALSE(issue({authority->certificate, other->key}, "clinic", {}));
   EXPECT_FALSE(issue({"nonsense", "nonsense"}, "clinic", {}));
 }
+
+namespace {
+
+std::string flaw(const std::string& authority, const KeyPair& own, const std::string& name, std::time_t now = std::time(nullptr)) {
+  const auto found = flaw_of(authority, own, name, now);
+  if (!found) return "none";
+  const char* in = found->in == Flaw::In::kAuthority ? "ca " : found->in == Flaw::In::kKey ? "key " : "";
+  return in + found->what;
+}
+bool begins(const std::string& text, const std::string& with) {
+  return text.starts_with(with);
+}
+
+}  // namespace
+
+TEST(Certificates, WhatTheOthersWouldNotBelieveIsFoundBeforeAnyoneIsDialled) {
+  const KeyPair ours = *make_authority("study", {3650}), theirs = *make_authority("study", {3650});
+  const KeyPair clinic = *issue(ours, "clinic", {30}), insurer = *issue(ours, "insurer", {30});
+  const KeyPair coordinator = *issue(ours, "coordinator", {30});
+  EXPECT_EQ(flaw(ours.certificate, clinic, "clinic"), "none");
+  EXPECT_EQ(flaw(ours.certificate, coordinator, "coordinator"), "none");
+  EXPECT_EQ(flaw(theirs.certificate + ours.certificate, clinic, "clinic"), "none") << "two authorities, while keys change";
+  EXPECT_EQ(flaw(theirs.certificate, clinic, "clinic"),
+            "is not of the authority in ca.pem; both must be from one parley keys init");
+  EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, insurer.key}, "clinic"), "key is not the key of the certificate beside it");
+  EXPECT_EQ(flaw(ours.certificate, insurer, "clinic"), "is the certificate of 'insurer', not of 'clinic'");
+  EXPECT_EQ(flaw("", clinic, "clinic"), "ca is no certificate (PEM)");
+  EXPECT_EQ(flaw(ours.certificate, {"clinic", clinic.key}, "clinic"), "is no certificate (PEM)");
+  EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, clinic.certificate}, "clinic"), "key is no key (PEM without a passphrase)");
+  constexpr std::time_t kDay = 86400;
+  const std::time_t now = std::time(nullptr);
+  EXPECT_TRUE(begins(flaw(ours.certificate, clinic, "clinic", now + 31 * kDay), "expired on 20"));
+  EXPECT_TRUE(begins(flaw(ours.certificate, clinic, "clinic", now - kDay), "is not valid before 20") ||
+              begins(flaw(ours.certificate, clinic, "clinic", now - kDay), "ca is not valid before 20"));
+  const KeyPair longer = *issue(ours, "clinic", {5000});
+  EXPECT_TRUE(begins(flaw(ours.certificate, longer, "clinic", now + 3700 * kDay), "ca expired on 20"));
+}

@@ -1,5 +1,6 @@
 #include "parley/secure/certificates.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 namespace parley::secure {
 
@@ -26,6 +28,12 @@ using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 using Memory = std::unique_ptr<BIO, Free<BIO_free_all>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
+
+constexpr const char* kDialled = "coordinator";  // everyone else dials
+
+void free_list(STACK_OF(X509) * certificates) {
+  sk_X509_free(certificates);
+}
 
 Error broken(const char* what) {
   char why[256] = "";
@@ -110,7 +118,81 @@ Result<void> check_name(const std::string& name) {
   return {};
 }
 
+std::vector<Certificate> certificates_in(const std::string& pem) {
+  const Memory text = text_of(pem);
+  std::vector<Certificate> all;
+  while (Certificate next{PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr)}) all.push_back(std::move(next));
+  ERR_clear_error();  // the end of the text is an error of OpenSSL's
+  return all;
+}
+
+// Asks nobody for a passphrase.
+Key key_in(const std::string& pem) {
+  const auto no_passphrase = [](char*, int, int, void*) { return 0; };
+  return Key(PEM_read_bio_PrivateKey(text_of(pem).get(), nullptr, no_passphrase, nullptr));
+}
+
+std::string common_name(const X509& certificate) {
+  char name[256] = "";
+  X509_NAME_get_text_by_NID(X509_get_subject_name(&certificate), NID_commonName, name, sizeof name);
+  return name;
+}
+
+std::string day(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unknown day";
+  return fmt::format("{:%Y-%m-%d}", parts);
+}
+
+// What OpenSSL found wrong with a chain, in the certificate that it names.
+Flaw flaw_in_chain(X509_STORE_CTX& check) {
+  const Flaw::In in = X509_STORE_CTX_get_error_depth(&check) == 0 ? Flaw::In::kCertificate : Flaw::In::kAuthority;
+  const X509* found = X509_STORE_CTX_get_current_cert(&check);
+  const std::string remedy = in == Flaw::In::kAuthority ? "; parley keys init makes another authority, for everyone"
+                                                        : "; parley keys issue makes another";
+  switch (const int error = X509_STORE_CTX_get_error(&check)) {
+    case X509_V_ERR_CERT_HAS_EXPIRED: return {in, "expired on " + day(X509_get0_notAfter(found)) + remedy};
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return {in, "is not valid before " + day(X509_get0_notBefore(found)) + "; is the clock of this machine right?"};
+    case X509_V_ERR_INVALID_PURPOSE: return {in, "is made for the other side of a connection" + remedy};
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+      return {Flaw::In::kCertificate, "is not of the authority in ca.pem; both must be from one parley keys init"};
+    default: return {in, fmt::format("is not believed: {}", X509_verify_cert_error_string(error))};
+  }
+}
+
 }  // namespace
+
+std::optional<Flaw> flaw_of(const std::string& authority, const KeyPair& own, const std::string& name, std::time_t now) {
+  const std::vector<Certificate> roots = certificates_in(authority);
+  const std::vector<Certificate> chain = certificates_in(own.certificate);
+  const Key key = key_in(own.key);
+  if (roots.empty()) return Flaw{Flaw::In::kAuthority, "is no certificate (PEM)"};
+  if (chain.empty()) return Flaw{Flaw::In::kCertificate, "is no certificate (PEM)"};
+  if (key == nullptr) return Flaw{Flaw::In::kKey, "is no key (PEM without a passphrase)"};
+  X509& leaf = *chain.front();
+  if (X509_check_private_key(&leaf, key.get()) != 1) {
+    ERR_clear_error();
+    return Flaw{Flaw::In::kKey, "is not the key of the certificate beside it"};
+  }
+  if (const std::string other = common_name(leaf); other != name)
+    return Flaw{Flaw::In::kCertificate, fmt::format("is the certificate of '{}', not of '{}'", other, name)};
+
+  const std::unique_ptr<X509_STORE, Free<X509_STORE_free>> store(X509_STORE_new());
+  const std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>> check(X509_STORE_CTX_new());
+  const std::unique_ptr<STACK_OF(X509), Free<free_list>> between(sk_X509_new_null());
+  bool good = store != nullptr && check != nullptr && between != nullptr;
+  for (const Certificate& root : roots) good = good && X509_STORE_add_cert(store.get(), root.get()) == 1;
+  for (std::size_t c = 1; c < chain.size(); ++c) good = good && sk_X509_push(between.get(), chain[c].get()) > 0;
+  if (!good || X509_STORE_CTX_init(check.get(), store.get(), &leaf, between.get()) != 1)
+    return Flaw{Flaw::In::kCertificate, "cannot be checked"};
+  X509_STORE_CTX_set_time(check.get(), 0, now);
+  X509_STORE_CTX_set_purpose(check.get(), name == kDialled ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT);
+  if (X509_verify_cert(check.get()) == 1) return std::nullopt;
+  return flaw_in_chain(*check);
+}
 
 Result<KeyPair> make_authority(const std::string& federation, Validity validity) {
   PARLEY_CHECK(check_name(federation));
@@ -142,7 +224,7 @@ Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validit
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_basic_constraints, "critical,CA:FALSE"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_key_usage, "critical,digitalSignature"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_ext_key_usage,
-                             name == "coordinator" ? "serverAuth" : "clientAuth"));
+                             name == kDialled ? "serverAuth" : "clientAuth"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_subject_alt_name, "DNS:" + name));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_authority_key_identifier, "keyid"));
   return signed_pair(*certificate, *key, *signer);

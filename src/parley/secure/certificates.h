@@ -4,6 +4,8 @@
 //
 // A name may be used on one side only: "coordinator" to be dialled, every other name to dial.
 #pragma once
+#include <ctime>
+#include <optional>
 #include <string>
 
 #include "parley/core/result.h"
@@ -21,5 +23,15 @@ struct Validity {
 
 Result<KeyPair> make_authority(const std::string& federation, Validity validity);
 Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validity validity);
+
+// What is wrong with the files of one member, in words that follow the file's name.
+struct Flaw {
+  enum class In { kAuthority, kCertificate, kKey };
+  In in = In::kCertificate;
+  std::string what;
+};
+// Why the others would not believe at the time `now` that whoever shows `own` is `name`: found before anybody is dialled,
+// where it can be told. Nothing when they would.
+std::optional<Flaw> flaw_of(const std::string& authority, const KeyPair& own, const std::string& name, std::time_t now);
 
 }  // namespace parley::secure

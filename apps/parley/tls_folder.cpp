@@ -1,0 +1,40 @@
+#include "apps/parley/tls_folder.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <filesystem>
+
+#include "parley/core/files.h"
+#include "parley/secure/certificates.h"
+
+namespace parley::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> read_pem(const fs::path& file, const std::string& remedy) {
+  if (!fs::exists(file)) return fail(bad_input({file.string(), 0, ""}, "is not there; " + remedy));
+  return read_whole(file.string(), std::size_t{1} << 20);
+}
+
+}  // namespace
+
+Result<transport::Credentials> read_credentials(const std::string& folder, const std::string& name) {
+  const fs::path authority = fs::path(folder) / "ca.pem";
+  const fs::path certificate = fs::path(folder) / (name + ".pem");
+  const fs::path key = fs::path(folder) / (name + ".key");
+  const std::string remedy = fmt::format("who runs the federation makes it: parley keys issue KEYS {}", name);
+  transport::Credentials credentials;
+  PARLEY_TRY(credentials.authority, read_pem(authority, "who runs the federation has it: parley keys init KEYS"));
+  PARLEY_TRY(credentials.certificate, read_pem(certificate, remedy));
+  PARLEY_TRY(credentials.key, read_pem(key, remedy));
+  const auto flaw = secure::flaw_of(credentials.authority, {credentials.certificate, credentials.key}, name, std::time(nullptr));
+  if (!flaw) return credentials;
+  using In = secure::Flaw::In;
+  const fs::path& file = flaw->in == In::kAuthority ? authority : flaw->in == In::kKey ? key : certificate;
+  return fail(bad_input({file.string(), 0, ""}, flaw->what));
+}
+
+}  // namespace parley::app
