@@ -120,7 +120,7 @@ def run_help(verb):
             ran += 1
             if name in STAYS:
                 code, said = stays(command, scratch)
-                if not re.search("listening|waiting|connect", said):
+                if not re.search("listening|waiting|connect|nobody listens", said):
                     problems.append(f"parley {name} --help: did not come up: {command}\n    {said.strip()[:400]}")
                 continue
             done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, capture_output=True, text=True, timeout=120)

@@ -153,6 +153,9 @@ TEST(Grpc, APartyThatComesTwiceReplacesItsOldConnection) {
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   Site again(server->port(), credentials("a"), tests::admits(Mean{}, 1));
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
+  const auto replaced = half_open.wait();  // it was not half open at all: two daemons have one name
+  ASSERT_FALSE(replaced);
+  EXPECT_NE(replaced.error().message.find("has taken its place"), std::string::npos) << replaced.error().message;
 }
 
 TEST(Grpc, ASecondCoordinatorOnTheSamePortIsRefused) {

@@ -6,6 +6,7 @@
 // by all parties it is meant for, and comes in with one copy, into memory that is used again and again.
 #pragma once
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/status_code_enum.h>
 
 #include <deque>
 #include <optional>
@@ -19,6 +20,7 @@ namespace parley::transport {
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 inline constexpr int kLargestMessage = static_cast<int>(kChunkBytes) + 1;
 inline constexpr const char* kMethod = "/parley.Federation/Converse";
+inline constexpr auto kTakenOver = grpc::StatusCode::ALREADY_EXISTS;  // how a stream ends when its party dials in anew
 
 // Frames that wait to be written, chunk by chunk.
 class Outbox {

@@ -29,6 +29,19 @@ void* tag(Tag which) {
   return reinterpret_cast<void*>(which);
 }
 
+// Why nobody could be reached. The usual reasons have words that say what to look at; others are gRPC's own.
+std::string in_words(const grpc::Status& status) {
+  const std::string& said = status.error_message();
+  const auto about = [&](const char* what) { return said.find(what) != std::string::npos; };
+  if (about("Connection refused")) return "nobody listens there";
+  if (about("DNS resolution failed")) return "no such host is known";
+  if (about("certificate verify failed"))
+    return std::string("who answers has no certificate for the name '") + kCoordinator + "' from the authority in ca.pem";
+  if (about("handshake failed") || about("Socket closed") || about("Connection reset"))
+    return "who answers hangs up; it does not believe this site's certificate, or is no coordinator";
+  return printable(said, 160);
+}
+
 // One stream, from dialling to its end. All of it happens in the thread that calls hold(): a party has one
 // frame at a time to answer, and handing it to another thread and back would cost more than many a round's
 // arithmetic.
@@ -216,10 +229,13 @@ Result<void> GrpcClient::serve(const Respond& respond) {
     if (core_->over()) return {};
     if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
       return fail(failed("the coordinator turns this party away: its certificate names no party of the job"));
+    if (status.error_code() == kTakenOver)
+      return fail(failed("another daemon with this one's certificate joined, and has taken its place; this one ends"));
     if (heard) pause = kFirstPause;
     const std::string why =
-        heard ? "the connection to " + core_->dialing.address + " was lost; dialling again"
-              : "cannot reach " + core_->dialing.address + " yet: " + printable(status.error_message(), 160);
+        !heard        ? "cannot reach " + core_->dialing.address + " yet: " + in_words(status)
+        : status.ok() ? "the coordinator at " + core_->dialing.address + " ended the connection; dialling again"
+                      : "the connection to " + core_->dialing.address + " was lost; dialling again";
     if (why != std::exchange(said, heard ? std::string{} : why)) core_->notice(why);
     core_->pause(pause);
     if (core_->stopped) return {};

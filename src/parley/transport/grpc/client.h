@@ -30,7 +30,8 @@ class GrpcClient {
   explicit GrpcClient(Dialing dialing);
   ~GrpcClient();
 
-  // Answers frames until finished() or stop(). An error only when the coordinator turns this party away.
+  // Answers frames until finished() or stop(). An error only when the coordinator turns this party away, or another
+  // daemon of its name has taken its place.
   Result<void> serve(const Respond& respond);
   void stop();  // from any thread
 

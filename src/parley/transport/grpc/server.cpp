@@ -181,7 +181,7 @@ grpc::ServerGenericBidiReactor* GrpcServer::Core::CreateReactor(grpc::GenericCal
   auto* stream = new Stream(*this, party);
   ++alive;
   Stream*& current = streams[static_cast<std::size_t>(party)];
-  if (current != nullptr) current->finish({grpc::StatusCode::ABORTED, "replaced by a newer connection"});
+  if (current != nullptr) current->finish({kTakenOver, "replaced by a newer connection"});
   forget(party, Arrival::What::kFrame);
   forget(party, Arrival::What::kJoined);
   current = stream;
@@ -224,7 +224,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(Listening listening) {
   server->core_->server = builder.BuildAndStart();
   if (server->core_->server == nullptr || server->port_ == 0)
     return fail(bad_input({.field = "--listen"},
-                          "cannot be listened on with these certificates (is the address taken?)",
+                          "cannot be listened on; is the address taken, or not of this machine?",
                           server->core_->listening.address));
   return server;
 }

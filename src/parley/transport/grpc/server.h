@@ -1,7 +1,9 @@
 // The coordinator's end over gRPC: parties dial in, one long-lived stream each, mutual TLS always.
 //
 // Who a party is says its certificate (common name), signed by the federation's authority; anyone else is
-// turned away. A party that dials in again replaces its old connection, which may be half open. A party that
+// turned away. A party that dials in again replaces its old connection, which may be half open; if it is not, there
+// are two daemons of one name, and the one that is replaced hears of it and ends: else they would push each other out for
+// ever. A party that
 // sends faster than it is read is read no further, so it can make us hold one frame of the limit and a few
 // small ones; one that does not read what is sent to it is disconnected.
 #pragma once
