@@ -1,5 +1,8 @@
 import os
+import shutil
 import signal
+import socket
+import time
 import unittest
 
 from daemons import FederationTest
@@ -37,6 +40,93 @@ class Daemons(FederationTest):
         (self.folder / "stranger").mkdir()
         stranger = self.join("stranger", data="../north/stays.csv")
         self.assertIn("turns this party away", self.finish(stranger, code=1))
+
+    def test_the_coordinator_says_for_whom_it_waits_and_a_second_daemon_takes_the_place_of_the_first(self):
+        job = self.split_by_rows(rounds=4)
+        coordinator = self.coordinate(job)
+        first = self.join("north")
+        while "north is ready" not in "".join(coordinator.lines):
+            time.sleep(0.01)
+        self.folder.joinpath("north").rename(self.folder / "elsewhere")  # its state: another daemon, under the same name
+        shutil.copytree(self.folder / "elsewhere", self.folder / "north", ignore=shutil.ignore_patterns("state"))
+        parties = [self.join(name) for name in self.PARTIES]
+        self.assertIn("another daemon with this one's certificate joined, and has taken its place", self.finish(first, code=1))
+        said = self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        for line in ("waiting for: north, south, west", "north joined", "north is ready; waiting for: south, west",
+                     "north joined once more", "all are here"):
+            self.assertIn(line, said)
+        self.assertNotIn("nan", said)
+
+    def test_nothing_is_said_when_quiet(self):
+        job = self.split_by_rows(rounds=4)
+        self.port = 1
+        quiet = self.spawn("join", self.site("north"), "--quiet")
+        coordinator = self.spawn("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", "--quiet")
+        while not (self.folder / "out" / "checkpoint").exists():
+            time.sleep(0.01)
+        coordinator.send_signal(signal.SIGINT)
+        quiet.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(coordinator, code=1), "parley: stopped after round 0; the same command goes on from there\n")
+        self.assertEqual(self.finish(quiet), "")
+
+    def said_by(self, name, what, **site):
+        """A daemon that goes on dialling, and why it says it has to."""
+        process = self.spawn("join", self.site(name, **site))
+        line = process.stderr.readline()
+        self.assertIn(what, line)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process), "", "it is said once")
+
+    def test_why_nobody_can_be_reached_is_said_once(self):
+        job = self.split_by_rows()
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            self.port = nobody.getsockname()[1]
+            self.said_by("north", f"cannot reach 127.0.0.1:{self.port} yet: nobody listens there")
+        self.port = 0
+        self.coordinate(job)
+        (self.folder / "keys").rename(self.folder / "theirs")
+        self.succeeds("keys", "init", "keys")
+        self.succeeds("keys", "issue", "keys", "north")
+        self.said_by("north", "who answers has no certificate for the name 'coordinator' from the authority in ca.pem")
+        with (self.folder / "keys" / "ca.pem").open("a") as both:
+            both.write((self.folder / "theirs" / "ca.pem").read_text())
+        self.said_by("north", "who answers hangs up; it does not believe this site's certificate")
+
+    def test_keys_that_would_not_be_believed_are_refused_at_start(self):
+        job = self.split_by_rows()
+        self.port = 1
+        keys = self.folder / "keys"
+        coordinate = ("coordinate", job, "--listen", "127.0.0.1:0", "--out", "out", "--tls")
+        self.succeeds("keys", "init", "theirs")
+        self.succeeds("keys", "issue", "theirs", "coordinator")
+        shutil.copy(keys / "ca.pem", self.folder / "theirs" / "ca.pem")
+        self.refuses(*coordinate, "theirs", says="theirs/coordinator.pem: is not of the authority in ca.pem")
+        self.refuses(*coordinate, "nowhere", says="nowhere/ca.pem: is not there; who runs the federation has it")
+        self.refuses("join", self.site("east", data="../north/stays.csv"), says="east.pem: is not there; who runs the federation makes it")
+        shutil.copy(keys / "south.key", keys / "north.key")
+        self.refuses("join", self.site("north"), says="north.key: is not the key of the certificate beside it")
+        shutil.copy(keys / "south.pem", keys / "north.pem")
+        self.refuses("join", self.site("north"), says="north.pem: is the certificate of 'south', not of 'north'")
+        (keys / "south.pem").write_text("hello")
+        self.refuses("join", self.site("south"), says="south.pem: is no certificate (PEM)")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_a_run_that_may_proceed_begins_without_a_site_that_does_not_allow_it(self):
+        job = self.split_by_rows(rounds=4, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n')
+        coordinator = self.coordinate(job)
+        north = self.join("north", limits='algorithms = ["fedavg"]')
+        self.finish(north, code=1)
+        parties = [self.join(name) for name in self.PARTIES[1:]]
+        said = self.finish(coordinator)
+        self.assertIn("north does not take part: the site does not allow this job; the run goes on without it", said)
+        for party in parties:
+            self.finish(party)
+        self.assertIn("the run began without: north", self.result()["notes"])
+        self.refuses("coordinate", job, "--set", "rounds.quorum=4", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
+                     says="is more than the job's 3 parties")
 
     def refused_by(self, **site):
         job = self.split_by_rows()
