@@ -1,11 +1,16 @@
-// The same job in one process and over gRPC: every task and every answer of every party, byte for byte.
+// The same job in one process, over gRPC and over MPI: every task and every answer of every party, byte for byte.
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/private_site.h"
 #include "parley/transport/in_process/in_process.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/transport/loopback.h"
+#ifdef PARLEY_MPI
+#include "parley/transport/mpi/mpi_channel.h"
+#endif
 
 using namespace parley;
 using catalog::Job;
@@ -89,21 +94,28 @@ std::vector<double> train(const Job& job, transport::Channel& channel) {
   return run ? run->learnt.parameters : std::vector<double>{};
 }
 
+Result<Job> job_of(const Case& one) {
+  return catalog::read_job(std::string(PARLEY_SOURCE_DIR) + "/examples/" + one.example + "/job.toml", one.settings);
+}
+
+std::vector<double> train_here(const Job& job, const std::vector<std::unique_ptr<Noted>>& parties) {
+  std::vector<transport::Respond> responds;
+  for (const auto& party : parties) responds.push_back(party->respond());
+  transport::InProcess in_process(std::move(responds));
+  return train(job, in_process);
+}
+
 }  // namespace
 
 TEST(Payloads, AreTheSameBytesInOneProcessAndOverGrpc) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.example + " " + one.settings.front() + (one.settings.size() > 4 ? " private" : ""));
     const TemporaryFolder folder;
-    const auto job = catalog::read_job(
-        std::string(PARLEY_SOURCE_DIR) + "/examples/" + one.example + "/job.toml", one.settings);
+    const auto job = job_of(one);
     ASSERT_TRUE(job) << job.error().message;
 
     const auto here = parties_of(*job, (folder / "here").string());
-    std::vector<transport::Respond> responds;
-    for (const auto& party : here) responds.push_back(party->respond());
-    transport::InProcess in_process(std::move(responds));
-    const std::vector<double> model = train(*job, in_process);
+    const std::vector<double> model = train_here(*job, here);
 
     const auto there = parties_of(*job, (folder / "there").string());
     std::vector<std::string> names;
@@ -122,3 +134,34 @@ TEST(Payloads, AreTheSameBytesInOneProcessAndOverGrpc) {
     }
   }
 }
+
+#ifdef PARLEY_MPI
+// Every rank has the whole run in one process to compare its own party's payloads with.
+TEST(Payloads, AreTheSameBytesOverMpi) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) GTEST_SKIP() << "is started by mpirun (payloads_mpi_2, payloads_mpi_3)";
+  const transport::MpiWorld world(nullptr, nullptr);
+  int compared = 0;
+  for (const Case& one : cases()) {
+    const auto job = job_of(one);
+    ASSERT_TRUE(job) << job.error().message;
+    if (static_cast<int>(job->parties.size()) != world.size()) continue;
+    if (one.example == "hospitals" && job->algorithm != "fed-iter-ht") continue;  // what differs there does not travel
+    SCOPED_TRACE(one.example + " " + one.settings.front() + (one.settings.size() > 4 ? " private" : ""));
+    const TemporaryFolder folder;
+    const auto here = parties_of(*job, (folder / "here").string());
+    train_here(*job, here);
+    Noted own(*job, world.rank(), (folder / "there").string());
+    if (world.rank() == 0) {
+      transport::MpiChannel channel(world, own.respond());
+      train(*job, channel);
+    } else {
+      transport::serve(world, own.respond());
+    }
+    const auto& expected = here[static_cast<std::size_t>(world.rank())]->payloads;
+    EXPECT_GE(expected.size(), 6U);
+    EXPECT_EQ(own.payloads, expected) << "rank " << world.rank();
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
+}
+#endif
