@@ -58,18 +58,24 @@ Result<int> train(const TrainOptions& options) {
   if (job.privacy && job.privacy->ledger.empty())
     job.privacy->ledger = (std::filesystem::path(options.job).parent_path() / "ledger").string();
   PARLEY_CHECK(check_folder(out));
-  if (!options.overwrite) PARLEY_CHECK(check_replaceable(out));
-  PARLEY_TRY(const std::optional<catalog::Outcome> finished, options.transport == "mpi" ? train_mpi(job) : train_here(job, options));
+  const bool over_mpi = options.transport == "mpi";
+  // A run that goes on writes its own model once more.
+  if (!options.overwrite && !(over_mpi && std::filesystem::exists(checkpoint_in(out)))) PARLEY_CHECK(check_replaceable(out));
+  catalog::ReportContext context;
+  std::string result;
+  const auto keep = [&](const catalog::Outcome& outcome) -> Result<void> {
+    PARLEY_CHECK(make_folder(out));
+    PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out) : catalog::save(outcome.parts, out));
+    context.model_path = (std::filesystem::path(out) / "model.json").string();
+    context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    result = catalog::result_json(job, outcome, context);
+    return write_atomically((std::filesystem::path(out) / "result.json").string(), result + "\n");
+  };
+  PARLEY_TRY(const std::optional<catalog::Outcome> finished,
+             over_mpi ? train_mpi(job, {out, options.quiet, keep}) : train_here(job, options));
   if (!finished) return 0;  // another rank has the result
   const catalog::Outcome& outcome = *finished;
-
-  PARLEY_CHECK(make_folder(out));
-  PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out) : catalog::save(outcome.parts, out));
-  catalog::ReportContext context;
-  context.model_path = (std::filesystem::path(out) / "model.json").string();
-  context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  const std::string result = catalog::result_json(job, outcome, context);
-  PARLEY_CHECK(write_atomically((std::filesystem::path(out) / "result.json").string(), result + "\n"));
+  if (!over_mpi) PARLEY_CHECK(keep(outcome));
   if (options.json)
     fmt::print("{}\n", result);
   else

@@ -6,11 +6,15 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/private_site.h"
+#include "parley/catalog/site.h"
 #include "parley/catalog/stopwatch.h"
+#include "parley/core/files.h"
 #include "parley/rounds/local_parties.h"
 #include "parley/transport/mpi/mpi_channel.h"
 
@@ -18,33 +22,83 @@ namespace parley::app {
 
 namespace {
 
-Result<rounds::Admission> own_party(const catalog::Job& job, int rank) {
-  const int own[] = {rank};
-  PARLEY_TRY(std::vector<catalog::PartyTable> tables, job.federation->read(job, own));
-  catalog::PartyTable& table = tables.front();
-  if (job.privacy) {
-    // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
-    catalog::Job at_rank = job;
-    at_rank.privacy->ledger = (std::filesystem::path(job.privacy->ledger) / table.party).string();
-    PARLEY_CHECK(
-        catalog::open_site(at_rank, catalog::objective_of(job, table.train.labels.classes), table, {}));
-  }
-  return catalog::admit(job, table);
-}
+namespace fs = std::filesystem;
 
-Result<catalog::Coordinated> coordinate(const catalog::Job& job, const transport::MpiWorld& world, const transport::Respond& respond) {
-  rounds::Terms terms{.job = job.name};
+// One rank's party behind its handler.
+class OwnParty {
+ public:
+  static Result<std::unique_ptr<OwnParty>> read(const catalog::Job& job, int rank, const std::string& out) {
+    const int own[] = {rank};
+    PARLEY_TRY(std::vector<catalog::PartyTable> tables, job.federation->read(job, own));
+    const std::string folder = (fs::path(out) / "ranks" / tables.front().party).string();
+    std::error_code error;
+    fs::create_directories(folder, error);
+    // What is kept of a run has answers before they leave: for the user alone.
+    if (!error) fs::permissions(folder, fs::perms::owner_all, error);
+    if (error) return fail(bad_input({folder, 0, ""}, "the folder cannot be made: " + error.message()));
+    // Ranks of a run that was killed may take a moment to end.
+    PARLEY_TRY(FileLock alone, FileLock::take((fs::path(folder) / "in-use").string()));
+    return std::unique_ptr<OwnParty>(new OwnParty(job, std::move(tables.front()), folder, std::move(alone)));
+  }
+
+  std::optional<transport::SharedFrame> respond(std::string_view frame) { return handler_.respond(frame); }
+  [[nodiscard]] wire::Bytes memory() const { return party_->memory(); }
+  [[nodiscard]] const std::optional<Error>& kept_out() const { return kept_out_; }
+  void forget() const {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+    fs::remove(fs::path(folder_).parent_path(), ignored);  // when it is the last
+  }
+
+ private:
+  OwnParty(const catalog::Job& job, catalog::PartyTable table, std::string folder, FileLock alone)
+      : job_(job), table_(std::move(table)), folder_(std::move(folder)), alone_(std::move(alone)),
+        handler_([this](const rounds::Opening& opening) { return noted(admit(opening)); }, folder_,
+                 [this](const rounds::SiteEvent& event) {
+                   if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out_) kept_out_ = failed(event.text);
+                 }) {}
+
+  Result<rounds::Admission> admit(const rounds::Opening& opening) {
+    if (job_.privacy) {
+      // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
+      catalog::Job at_rank = job_;
+      at_rank.privacy->ledger = (fs::path(job_.privacy->ledger) / table_.party).string();
+      PARLEY_TRY(const catalog::PaidRun run, catalog::paid_run(job_, opening));
+      PARLEY_CHECK(catalog::open_site(at_rank, catalog::objective_of(job_, table_.train.labels.classes), table_, run));
+    }
+    PARLEY_TRY(rounds::Admission admission, catalog::admit(job_, table_));
+    party_ = std::move(admission.party);  // what it remembers is read when the run is over
+    admission.party = std::make_unique<rounds::BorrowedParty>(*party_);
+    return admission;
+  }
+  Result<rounds::Admission> noted(Result<rounds::Admission> admission) {
+    if (!admission) kept_out_ = admission.error();
+    return admission;
+  }
+
+  const catalog::Job& job_;
+  catalog::PartyTable table_;
+  std::string folder_;
+  FileLock alone_;
+  std::unique_ptr<rounds::Responder> party_;
+  std::optional<Error> kept_out_;
+  rounds::Handler handler_;
+};
+
+Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& options, const transport::MpiWorld& world,
+                                        const transport::Respond& respond) {
+  rounds::Terms terms{.job = job.name + " " + job.digest, .checkpoint = checkpoint_in(options.out)};
   for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
   transport::MpiChannel channel(world, respond);
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));
-  PARLEY_TRY(catalog::Coordinated run, catalog::coordinate(job, exchange, {}));
-  PARLEY_CHECK(exchange.close());
-  return run;
+  if (exchange.rounds_done() > 0 && !options.quiet)
+    fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
+  return catalog::coordinate(job, exchange, {});
 }
 
 }  // namespace
 
-Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job) {
+Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const MpiRun& options) {
   if (!job.federation)
     return fail(
         bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
@@ -58,40 +112,51 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job) {
     give_up(bad_input({job.file, 0, "party"}, fmt::format("{0} parties need as many ranks: mpirun -n {0}", job.parties.size()),
                       fmt::format("{} ranks", world.size())));
   const catalog::Stopwatch reading;
-  Result<rounds::Admission> admitted = own_party(job, world.rank());
-  if (!admitted) give_up(admitted.error());
-  const std::unique_ptr<rounds::Responder> party = std::move(admitted->party);
-  rounds::Handler handler([&](const rounds::Opening&) -> Result<rounds::Admission> {
-    return rounds::Admission{std::make_unique<rounds::BorrowedParty>(*party), admitted->introduction};
-  }, "");
-  const transport::Respond respond = [&](std::string_view frame) { return handler.respond(frame); };
+  const auto party = OwnParty::read(job, world.rank(), options.out);
+  if (!party) give_up(party.error());
+  const transport::Respond respond = [&](std::string_view frame) {
+    auto answer = (*party)->respond(frame);
+    if ((*party)->kept_out()) give_up(*(*party)->kept_out());
+    return answer;
+  };
   catalog::Outcome outcome;
   outcome.read_seconds = reading.seconds();
 
   if (world.rank() != 0) {
     transport::serve(world, respond);
-    static_cast<void>(world.gather(party->memory()));
+    static_cast<void>(world.gather((*party)->memory()));
+    world.meet();
+    (*party)->forget();
     return std::optional<catalog::Outcome>();
   }
   const catalog::Stopwatch training;
-  const Result<catalog::Coordinated> run = coordinate(job, world, respond);
+  const Result<catalog::Coordinated> run = coordinate(job, options, world, respond);
   if (!run) give_up(run.error());
   outcome.train_seconds = training.seconds();
   // The ranks are machines of one site: their parts may meet in one folder.
-  const std::vector<wire::Bytes> memories = world.gather(party->memory());
-  PARLEY_TRY(outcome.parts, job.federation->model(job, {run->parties, run->learnt.parameters, memories}));
-  if (job.privacy) {
-    PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
-    outcome.notes = outcome.privacy->notes;
-    for (catalog::ModelPart& part : outcome.parts)
-      part.trained.provenance.privacy = outcome.privacy->statement;
-  }
-  outcome.trained = outcome.parts.front().trained;
-  outcome.communication = run->communication;
-  outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();
-  outcome.fit.stop = run->learnt.stop;
-  outcome.fit.iterations = static_cast<int>(run->learnt.rounds);
-  outcome.notes.push_back("no rank sees all rows: objective and metrics are left to parley evaluate");
+  const std::vector<wire::Bytes> memories = world.gather((*party)->memory());
+  const auto finish = [&]() -> Result<void> {
+    PARLEY_TRY(outcome.parts, job.federation->model(job, {run->parties, run->learnt.parameters, memories}));
+    if (job.privacy) {
+      PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
+      outcome.notes = outcome.privacy->notes;
+      for (catalog::ModelPart& part : outcome.parts)
+        part.trained.provenance.privacy = outcome.privacy->statement;
+    }
+    outcome.trained = outcome.parts.front().trained;
+    outcome.communication = run->communication;
+    outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();
+    outcome.fit.stop = run->learnt.stop;
+    outcome.fit.iterations = static_cast<int>(run->learnt.rounds);
+    outcome.notes.push_back("no rank sees all rows: objective and metrics are left to parley evaluate");
+    return options.keep(outcome);
+  };
+  if (const auto done = finish(); !done) give_up(done.error());
+  // The checkpoint first: without what the ranks kept it would be a run that cannot go on.
+  std::error_code ignored;
+  fs::remove(checkpoint_in(options.out), ignored);
+  world.meet();
+  (*party)->forget();
   return std::optional(std::move(outcome));
 }
 

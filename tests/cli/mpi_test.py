@@ -1,9 +1,12 @@
-"""The same job in one process and over MPI: the same model, the same traffic."""
+"""The same job in one process and over MPI: the same model, the same traffic, also after a kill."""
 import json
 import os
+import pathlib
 import random
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from parley_cli import BINARY, CliTest
@@ -11,10 +14,29 @@ from parley_cli import BINARY, CliTest
 
 @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun (package openmpi-bin)")
 class MpiTest(CliTest):
+    def mpirun(self, ranks, *arguments):
+        return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), BINARY, *map(str, arguments),
+                "--transport", "mpi", "--threads", "1"]
+
     def over_mpi(self, ranks, *arguments):
-        return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), BINARY, *map(str, arguments),
-                               "--transport", "mpi", "--threads", "1"],
-                              cwd=self.folder, capture_output=True, text=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        return subprocess.run(self.mpirun(ranks, *arguments), cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+    def kill_one(self, of, *arguments):
+        """Starts a run and kills mpirun itself, or one of its ranks, once the run has begun."""
+        process = subprocess.Popen(self.mpirun(3, *arguments), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "OMP_NUM_THREADS": "1"})
+        checkpoint = self.folder / "ranks/checkpoint"
+        begun = set()
+        while process.poll() is None and len(begun) < 5:  # each round has a file of its own, under one name
+            if checkpoint.exists():
+                begun.add(checkpoint.stat().st_mtime_ns)
+            time.sleep(0.002)
+        ranks = [int(pid) for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir() for pid in (task / "children").read_text().split()]
+        os.kill(process.pid if of == "mpirun" else ranks[-1], signal.SIGKILL)
+        process.wait()
+        while any(pathlib.Path(f"/proc/{pid}").exists() for pid in ranks):  # those that are left notice it themselves
+            time.sleep(0.01)
 
     def both(self, job, ranks, *settings):
         self.succeeds("train", job, *settings, "--out", "here")
@@ -44,6 +66,29 @@ class MpiTest(CliTest):
             f"{draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{draw.choice('uv')}\n" for _ in range(50)))
         self.succeeds("data", "split", "all.csv", "--by", "columns", "--parts", 3, "--out", "parts")
         self.assertEqual(len(self.both(self.folder / "parts/job.toml", 3, "--set", "algorithm.iterations=20")), 4)
+
+    def test_a_private_run_that_was_killed_goes_on_under_the_charge_it_paid(self):
+        job = self.example("hospitals") / "private.toml"
+        settings = ("train", job, "--set", "algorithm.iterations=150", "--set", "algorithm.seed=3")
+        there = (*settings, "--out", "ranks", "--set", f"privacy.ledger={self.folder / 'ledgers'}")
+        if "this build has no MPI" in self.over_mpi(1, *settings).stderr:
+            self.skipTest("needs a build with MPI (package libopenmpi-dev)")
+        self.succeeds(*settings, "--out", "here")
+        for victim in ("a rank", "mpirun"):
+            self.kill_one(victim, *there)
+            self.assertTrue((self.folder / "ranks/checkpoint").exists(), "it was killed before its end")
+        other = self.over_mpi(3, *settings, "--out", "ranks", "--set", "algorithm.step=0.1")
+        self.assertIn("is a checkpoint of another job", other.stderr)
+        done = self.over_mpi(3, *there)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("going on after round", done.stderr)
+        for name in ("model.json", "result.json"):
+            self.assertTrue((self.folder / "ranks" / name).exists())
+        self.assertEqual((self.folder / "here/model.json").read_bytes(), (self.folder / "ranks/model.json").read_bytes())
+        for party in ("north", "south", "island"):
+            entries = self.json_of("ledger", "show", self.folder / "ledgers" / party, "--entries")["entries"]
+            self.assertEqual(sum(entry["kind"].endswith("plan") for entry in entries), 1, "charged once")
+        self.assertEqual(sorted(path.name for path in (self.folder / "ranks").iterdir()), ["model.json", "result.json"])
 
     def test_the_wrong_number_of_ranks_is_refused(self):
         self.assertNotEqual(self.over_mpi(2, "train", self.clients()).returncode, 0)

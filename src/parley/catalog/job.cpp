@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <set>
 
+#include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
+#include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/sensitivity/grid_features.h"
 
 namespace parley::catalog {
@@ -290,10 +292,15 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
 }
 
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
-  PARLEY_TRY(Toml toml, Toml::read(path));
-  for (const std::string& assignment : overrides) PARLEY_CHECK(toml.set(assignment));
+  PARLEY_TRY(std::string text, read_whole(path, 16 << 20));  // settings are written by people
+  PARLEY_TRY(Toml toml, Toml::parse(text, path));
+  for (const std::string& assignment : overrides) {
+    PARLEY_CHECK(toml.set(assignment));
+    text += "\n" + assignment;
+  }
   PARLEY_TRY(Job job, parse_job(std::move(toml), path));
   job.overrides = overrides;
+  job.digest = privacy::digest_of(text);
   return job;
 }
 

@@ -47,7 +47,7 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
   std::vector<rounds::Admission> admitted;
   std::vector<std::unique_ptr<rounds::Responder>> parties;
   std::vector<Introduction> introductions;
-  rounds::Terms terms{.job = job.name};
+  rounds::Terms terms{.job = job.name + " " + job.digest};
   for (PartyTable& table : tables) {
     if (job.privacy)
       PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table, {}));

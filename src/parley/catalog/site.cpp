@@ -122,22 +122,13 @@ Result<void> check_reading(const Site& site, const Job& job, const Party& own) {
   return {};
 }
 
-// A run among all runs and jobs.
-std::string name_of(const Job& job, const rounds::Opening& opening) {
-  return fmt::format("{}-{}-{}", printable(job.name), wire::hex(opening.run),
-                     privacy::digest_of(opening.job).substr(0, 16));
-}
-
 // Opens the site's own ledger and gate, whatever the job says about them.
 Result<void> open_private(const Site& site, Job job, const rounds::Opening& opening, PartyTable& table) {
   PARLEY_CHECK(check_public(site, job, table));
   job.privacy->ledger = site.ledger;
-  PaidRun run{
-      .name = name_of(job, opening), .kept = {}, .cap = PaidRun::Cap::kOfSite, .budget = site.limits.budget};
-  if (opening.resumed) {
-    run.kept.emplace();
-    if (!opening.drawn.empty()) PARLEY_CHECK(wire::decode_to(*run.kept, opening.drawn));
-  }
+  PARLEY_TRY(PaidRun run, paid_run(job, opening));
+  run.cap = PaidRun::Cap::kOfSite;
+  run.budget = site.limits.budget;
   return open_site(job, objective_of(job, table.train.labels.classes), table, run);
 }
 
@@ -298,6 +289,16 @@ Result<void> check_files(const Site& site) {
                           "names no column of this site's table or schema" + suggestion(name, known), name));
   }
   return {};
+}
+
+Result<PaidRun> paid_run(const Job& job, const rounds::Opening& opening) {
+  PaidRun run;
+  run.name = fmt::format("{}-{}-{}", printable(job.name), wire::hex(opening.run), privacy::digest_of(opening.job).substr(0, 16));
+  if (opening.resumed) {
+    run.kept.emplace();
+    if (!opening.drawn.empty()) PARLEY_CHECK(wire::decode_to(*run.kept, opening.drawn));
+  }
+  return run;
 }
 
 Result<JobText> read_job_text(const std::string& path, const std::vector<std::string>& overrides) {

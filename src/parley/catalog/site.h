@@ -38,6 +38,8 @@
 
 namespace parley::catalog {
 
+struct PaidRun;  // private_site.h
+
 struct Limits {
   std::vector<std::string> algorithms;  // empty: any
   std::vector<std::string> never;
@@ -78,6 +80,9 @@ struct JobText {
 };
 Result<JobText> read_job_text(const std::string& path, const std::vector<std::string>& overrides);
 Result<Job> parse(const JobText& text, Paths paths);
+
+// What a private run is called in the ledger of a party, among all runs and jobs, and how far it had got here.
+Result<PaidRun> paid_run(const Job& job, const rounds::Opening& opening);
 
 // For the site's account: what is worth a line.
 using Tell = std::function<void(const std::string&)>;

@@ -93,7 +93,9 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
 
 Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
   const auto all_introduced = [&] {
-    return kept_.round > 0 ||
+    // A run that goes on does not wait here for parties on other machines; those that live and die with this process
+    // are there, and must know the run also when no round is left.
+    return (kept_.round > 0 && !channel_->vouches()) ||
            std::all_of(seats_.begin(), seats_.end(),
                        [](const Seat& seat) { return seat.introduced || seat.left_out; });
   };

@@ -60,6 +60,9 @@ MpiWorld::MpiWorld(int* argc, char*** argv) {
 MpiWorld::~MpiWorld() {
   MPI_Finalize();
 }
+void MpiWorld::meet() const {
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 void MpiWorld::abort(int code) {
   MPI_Abort(MPI_COMM_WORLD, code);
   std::abort();

@@ -27,6 +27,8 @@ class MpiWorld {
   [[nodiscard]] int size() const { return size_; }
   // What every rank has, at rank 0; empty elsewhere. Collective.
   [[nodiscard]] std::vector<wire::Bytes> gather(const wire::Bytes& own) const;
+  // Returns when every rank has called it.
+  void meet() const;
   // Ends every rank at once: for a rank that cannot go on while the others wait for it.
   [[noreturn]] static void abort(int code);
 
