@@ -89,6 +89,38 @@ TEST_F(Broken, ARunThatMustNotProceedNamesTheSilentParty) {
   EXPECT_EQ(end.error().message, "round 4: no answer in time from: b");
 }
 
+// It computes in the thread that would read what is asked of it in between.
+TEST(Slow, APartyThatComputesForLongIsNotTakenForOneThatIsGone) {
+  auto server = GrpcServer::listen({.address = tests::loopback(0),
+                                    .credentials = tests::credentials("coordinator"),
+                                    .parties = {"a"},
+                                    .keepalive = kSilence});
+  ASSERT_TRUE(server);
+  const Mean mean{.rounds = 1};
+  Handler handler(tests::admits(mean, 1), "");
+  GrpcClient client({.address = tests::loopback((*server)->port()),
+                     .credentials = tests::credentials("a"),
+                     .finished = [&] { return handler.over(); },
+                     .keepalive = kSilence});
+  std::thread thread([&] {
+    (void)client.serve([&](std::string_view frame) {
+      const auto read = wire::read_frame(frame);
+      // The computation: as long as several times the silence after which a party is taken for gone.
+      if (read && read->header.kind == wire::Kind::kTask) std::this_thread::sleep_for(5 * kSilence);
+      return handler.respond(frame);
+    });
+  });
+  std::vector<std::string> said;
+  Terms terms{.parties = {"a"}, .job = "job"};
+  terms.notice = [&](const std::string& what) { said.push_back(what); };
+  auto exchange = Exchange::make(**server, terms);
+  ASSERT_TRUE(exchange->open());
+  EXPECT_TRUE(drive<Mean>(mean, {0, {0, 0}}, *exchange));
+  EXPECT_TRUE(exchange->close());
+  thread.join();
+  EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a", "a joined", "a is ready; all are here"}));
+}
+
 TEST_F(Broken, APartyBehindACrawlingNetworkGivesTheSameBits) {
   relay->crawl();
   const auto end = run({}, [](std::int64_t) {});
