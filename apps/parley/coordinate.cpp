@@ -126,8 +126,15 @@ Result<int> coordinate(const CoordinateOptions& options) {
   // Only now: a coordinator that is killed before comes back to the finished run and writes the same again.
   signals.then([&] { server->wake(); });
   PARLEY_CHECK(exchange.close());
-  ended.closed = true;
   signals.then({});
+  // Where each party keeps its part of the model, it does so when it hears of the end.
+  const std::string unheard = exchange.unheard();
+  ended.closed = unheard.empty() || !outcome.parts.empty();
+  if (!ended.closed)
+    fmt::print(stderr, "parley: the run is over, but these may lack their part of the model: {}; the same command tells them again "
+               "(or remove {})\n", unheard, ended.checkpoint.string());
+  else if (!unheard.empty())
+    line.say("the run is over, and these have not heard of it: " + unheard);
   if (options.json)
     fmt::print("{}\n", result);
   else

@@ -459,3 +459,13 @@ TEST(Exchange, ACheckpointOfAnotherJobIsRefused) {
   kept.job = "another";
   EXPECT_FALSE(Exchange::make(channel, kept));
 }
+
+TEST(Exchange, WhoHasNotHeardOfTheEndIsNamed) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms());
+  exchange->open();
+  ASSERT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
+  channel.silent = {1};
+  ASSERT_TRUE(exchange->close());
+  EXPECT_EQ(exchange->unheard(), "b");
+}

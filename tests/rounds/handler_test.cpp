@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 
 #include "parley/core/files.h"
@@ -262,4 +263,21 @@ TEST_F(HandlerTest, TenThousandSpoiledFramesAreRefusedWithACodeAndHarmNothing) {
     }
   }
   EXPECT_EQ(**site.respond(task(3)), **undisturbed.respond(task(3)));
+}
+
+TEST_F(HandlerTest, OfManyRunsThatAreOverTheLatestAreKeptAndThoseThatAreNotOverAll) {
+  const auto kept = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
+  };
+  Handler site = handler(folder.path());
+  for (std::uint8_t n = 1; n <= 3; ++n) site.respond(opening({n}));  // left behind by a coordinator that gave up
+  wire::RunId last{};
+  for (std::uint8_t n = 1; n <= 70; ++n) {
+    last = {n, 1};
+    site.respond(opening(last));
+    site.respond(wire::make_frame({.kind = Kind::kClose, .run = last}));
+  }
+  EXPECT_EQ(kept(), 64 + 3);
+  Handler again = handler(folder.path());
+  EXPECT_EQ(header(again.respond(opening(last))).kind, Kind::kFault) << "it is known to be over";
 }

@@ -251,18 +251,28 @@ Result<void> Exchange::close() {
   };
   // The result is kept by now. A party that closed the run and left before this coordinator was killed and
   // came back will not dial again, so even a run that waits for its parties does not wait for that for ever.
+  // Nor does one that may proceed wait as long as a round may last, unless a party is there and still at work.
   constexpr std::chrono::seconds kLastWord{5};
-  const auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
-                            ? Clock::now() + *terms_.rules.deadline
-                            : Clock::now() + kLastWord;
+  const auto last_word = Clock::now() + kLastWord;
+  const auto patient = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
+                           ? Clock::now() + *terms_.rules.deadline
+                           : last_word;
+  const auto someone_works = [&] {
+    return std::any_of(seats_.begin(), seats_.end(),
+                       [](const Seat& seat) { return !seat.closed && seat.state != State::kAway; });
+  };
   while (!all_closed() && !stop_asked()) {
-    const auto arrival = channel_->receive(deadline);
+    const auto arrival = channel_->receive(someone_works() ? patient : std::min(patient, last_word));
     if (!arrival) break;
     PARLEY_CHECK(take(*arrival));
   }
   std::error_code ignored;
   if (!terms_.checkpoint.empty() && !terms_.leaves_checkpoint) std::filesystem::remove(terms_.checkpoint, ignored);
   return {};
+}
+
+std::string Exchange::unheard() const {
+  return names_of([&](std::size_t p) { return !seats_[p].closed && !seats_[p].left_out; });
 }
 
 void Exchange::send(int party, const SharedFrame& frame) {

@@ -92,6 +92,8 @@ class Exchange {
   // The run is over and its result is safe: tells the parties and waits until each has said so back, as long
   // as the rules wait for an answer. Then the checkpoint goes.
   Result<void> close();
+  // Afterwards: who has not said so.
+  [[nodiscard]] std::string unheard() const;
 
   [[nodiscard]] const Meter& meter() const { return meter_; }
   [[nodiscard]] double wait_seconds() const { return wait_seconds_; }

@@ -1,6 +1,9 @@
 #include "parley/rounds/handler.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "parley/core/files.h"
 
@@ -24,6 +27,9 @@ struct KeptFile {
     visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn);
   }
 };
+
+constexpr std::size_t kRunsOver = 64;       // of which is known that they are over
+constexpr std::size_t kLargestOver = 4096;  // bytes: there is no answer and no memory in it
 
 }  // namespace
 
@@ -68,6 +74,26 @@ Result<void> Handler::keep() {
   if (admission_.drawn) file.drawn = admission_.drawn();
   return write_atomically(file_of(*run_),
                           wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
+}
+
+// Of runs that are over little is kept, and of the oldest nothing: whoever opens one of those again finds a run that the
+// ledger knows and of which nothing is kept, which is refused (resuming.md). Runs that may be taken up again all stay.
+void Handler::forget_old_runs() const {
+  namespace fs = std::filesystem;
+  if (folder_.empty()) return;
+  std::vector<std::pair<fs::file_time_type, fs::path>> over;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
+    if (entry.path().extension() != ".kept" || entry.file_size(ignored) > kLargestOver) continue;
+    const auto content = read_whole(entry.path().string());
+    if (!content) continue;
+    const auto stored = wire::read_frame(*content);
+    if (!stored || stored->header.kind != Kind::kKept) continue;
+    if (const auto file = wire::decode<KeptFile>(stored->payload, wire::Numbers::kAny); file && file->over)
+      over.emplace_back(entry.last_write_time(ignored), entry.path());
+  }
+  std::sort(over.begin(), over.end());
+  for (std::size_t i = 0; i + kRunsOver < over.size(); ++i) fs::remove(over[i].second, ignored);
 }
 
 // What was kept of the run, if anything was.
@@ -190,6 +216,7 @@ Bytes Handler::close(const wire::Frame& frame) {
     kept_ = {kept_.round, 0, nullptr, true, kept_.job_digest};
     admission_ = {};
     const auto done = keep();
+    forget_old_runs();
     tell(SiteEvent::What::kClosed, header, 0, done ? "" : done.error().message);
   }
   return wire::make_frame({.kind = Kind::kClose, .run = header.run, .round = header.round});

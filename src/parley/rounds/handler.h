@@ -90,6 +90,7 @@ class Handler {
   wire::Bytes stay_out(const wire::Header& about, privacy::FaultCode code, const Error& why);
   [[nodiscard]] std::string file_of(const wire::RunId& run) const;
   Result<void> keep();
+  void forget_old_runs() const;
   void tell(SiteEvent::What what, const wire::Header& about, std::size_t bytes, std::string text = {});
 
   Admit admit_;
