@@ -3,6 +3,7 @@
 namespace parley::rounds {
 
 LocalParties::LocalParties(std::vector<Admission> parties) {
+  for (std::size_t p = 1; p < parties.size(); ++p) parties[p].party->itself().join(parties.front().party->itself());
   std::vector<transport::Respond> respond;
   for (Admission& party : parties) {
     const auto waiting = std::make_shared<Admission>(std::move(party));

@@ -16,6 +16,7 @@ class BorrowedParty final : public Responder {
   [[nodiscard]] wire::Bytes memory() const override { return party_.memory(); }
   Result<void> restore(std::string_view memory) override { return party_.restore(memory); }
   [[nodiscard]] const std::string& last_error() const override { return party_.last_error(); }
+  [[nodiscard]] Responder& itself() override { return party_; }
 
  private:
   Responder& party_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,10 @@ class Responder {
   virtual Result<void> restore(std::string_view memory) = 0;
   // Why the last task was not answered: for the site's own record, never sent.
   [[nodiscard]] virtual const std::string& last_error() const = 0;
+  // From now on this party lives beside another one of the same program, and shares with it what need not be
+  // there twice.
+  virtual void join(Responder&) {}
+  [[nodiscard]] virtual Responder& itself() { return *this; }
 };
 
 // The site's gate for a round; it lives as long as the function. A plan that was reserved in one round pays
@@ -44,6 +49,36 @@ inline GateOfRound without_privacy(privacy::Unprotected asked) {
   return [gate](std::int64_t) -> Result<privacy::Gate*> { return gate.get(); };
 }
 
+// Tasks, read into memory that is reused. A frame that goes to several parties of one program is read once for
+// all of them: while its round runs it stays where it is, so within a round its place names its content.
+template <class Task>
+class Tasks {
+ public:
+  void share() { shared_ = true; }
+  Result<std::shared_ptr<const Task>> read(const wire::Header& request, std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    if (shared_ && task_ != nullptr && request.run == run_ && request.round == round_ &&
+        bytes.data() == bytes_.data() && bytes.size() == bytes_.size())
+      return task_;
+    std::shared_ptr<Task> task = std::exchange(task_, nullptr);
+    if (task.use_count() != 1) task = std::make_shared<Task>();  // someone still computes with the last one
+    PARLEY_CHECK(wire::decode_to(*task, bytes));
+    run_ = request.run;
+    round_ = request.round;
+    bytes_ = bytes;
+    task_ = std::move(task);
+    return task_;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool shared_ = false;
+  std::shared_ptr<Task> task_;
+  wire::RunId run_{};
+  std::int64_t round_ = 0;
+  std::string_view bytes_;  // where they were; not to be looked at later
+};
+
 template <Algorithm A>
 class Party final : public Responder {
  public:
@@ -52,7 +87,7 @@ class Party final : public Responder {
 
   Answered answer(const wire::Header& request, std::string_view task) override {
     last_error_.clear();
-    const Out out = outgoing(request.round, task);
+    const Out out = outgoing(request, task);
     const wire::Header header{.run = request.run, .round = request.round, .checked = request.checked};
     return {frames_.share(wire::make_answer(header, out, frames_.room())), !out.failed()};
   }
@@ -61,15 +96,25 @@ class Party final : public Responder {
     return wire::decode_to(memory_, memory, wire::Numbers::kAny);
   }
   [[nodiscard]] const std::string& last_error() const override { return last_error_; }
+  void join(Responder& other) override {
+    auto* beside = dynamic_cast<Party*>(&other);
+    if (beside == nullptr) return;
+    frames_ = beside->frames_;
+    if constexpr (AsksAll<A>) {
+      tasks_ = beside->tasks_;
+      tasks_->share();
+    }
+  }
 
  private:
   using Out = privacy::Outgoing<typename A::Reply>;
 
-  Out outgoing(std::int64_t round, std::string_view task) {
-    if (const auto read = wire::decode_to(task_, task); !read) return refuse(read.error());
-    auto gate = gate_(round);
+  Out outgoing(const wire::Header& request, std::string_view bytes) {
+    const auto task = tasks_->read(request, bytes);
+    if (!task) return refuse(task.error());
+    auto gate = gate_(request.round);
     if (!gate) return refuse(gate.error());
-    auto reply = algorithm_.answer(task_, data_, memory_, **gate);
+    auto reply = algorithm_.answer(**task, data_, memory_, **gate);
     if (!reply) return refuse(reply.error());
     return std::move(*reply);
   }
@@ -90,7 +135,7 @@ class Party final : public Responder {
   typename A::Data data_;
   GateOfRound gate_;
   typename A::Memory memory_;
-  typename A::Task task_;  // its memory is reused
+  std::shared_ptr<Tasks<typename A::Task>> tasks_ = std::make_shared<Tasks<typename A::Task>>();
   transport::FrameStore frames_;
   std::string last_error_;
 };
