@@ -65,6 +65,17 @@ TEST(Encoding, EveryKindOfFieldComesBack) {
   EXPECT_EQ(*back, example());
 }
 
+TEST(Encoding, ALongVectorIsItsCountAndItsBytes) {
+  for (const std::size_t size : {255, 256, 257, 1000, 10007}) {
+    Block block{"", std::vector<double>(size)};
+    for (std::size_t j = 0; j < size; ++j) block.weights[j] = static_cast<double>(j) / 3;
+    const auto numbers = std::string(reinterpret_cast<const char*>(block.weights.data()), 8 * size);
+    const auto count = static_cast<std::uint32_t>(size);
+    const Bytes head(reinterpret_cast<const char*>(&count), sizeof count);
+    EXPECT_EQ(encode(block), Bytes(4, '\0') + head + numbers) << size;
+  }
+}
+
 TEST(Encoding, AMessageWithoutFieldsIsNoBytes) {
   EXPECT_TRUE(encode(Nothing{}).empty());
   EXPECT_TRUE(decode<Nothing>(""));
