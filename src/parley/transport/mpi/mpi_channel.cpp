@@ -17,14 +17,22 @@ constexpr int kDown = 1;  // tags of messages
 constexpr int kUp = 2;
 constexpr std::int64_t kOwn = -1;      // each rank gets a frame of its own, or none
 constexpr std::int64_t kDone = -2;     // no further pass
-constexpr std::size_t kInline = 4088;  // bytes of a frame that travel with its announcement
+constexpr std::size_t kInline = 4000;  // a frame up to this size may travel with its announcement: one message
 
 struct Announcement {
   std::int64_t size = 0;  // of the frame that every rank gets; or kOwn, kDone
   std::array<char, kInline> first;
 
-  void exchange() { MPI_Bcast(this, sizeof *this, MPI_BYTE, kRoot, MPI_COMM_WORLD); }
+  // `inlined`: how many bytes of a frame come along, which every rank knows beforehand.
+  void exchange(std::size_t inlined) {
+    MPI_Bcast(this, static_cast<int>(sizeof size + inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+  }
 };
+
+// With the announcement after a frame of this size: as many, since the tasks of a run are mostly of one size.
+std::size_t inlined_after(std::int64_t size) {
+  return size < 0 || size > static_cast<std::int64_t>(kInline) ? 0 : static_cast<std::size_t>(size);
+}
 
 // A frame is below wire::kDefaultLimit, which an int can count.
 int bytes_of(std::size_t size) {
@@ -91,7 +99,7 @@ MpiChannel::~MpiChannel() {
   // Frames that nobody waited for (the end of a run) are still delivered.
   while (waiting()) pass();
   Announcement done{.size = kDone, .first = {}};
-  done.exchange();
+  done.exchange(inlined_);
 }
 
 bool MpiChannel::waiting() const {
@@ -113,21 +121,28 @@ void MpiChannel::pass() {
   const bool alike =
       std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == first; });
   Announcement next{.size = alike ? static_cast<std::int64_t>(first->size()) : kOwn, .first = {}};
-  if (alike) std::memcpy(next.first.data(), first->data(), std::min(kInline, first->size()));
-  next.exchange();
-  if (alike && first->size() > kInline) {
-    auto* rest = const_cast<char*>(first->data()) + kInline;  // the root of a Bcast only reads
-    MPI_Bcast(rest, bytes_of(first->size() - kInline), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+  if (alike) std::memcpy(next.first.data(), first->data(), std::min(inlined_, first->size()));
+  next.exchange(inlined_);
+  if (alike && first->size() > inlined_) {
+    auto* rest = const_cast<char*>(first->data()) + inlined_;  // the root of a Bcast only reads
+    MPI_Bcast(rest, bytes_of(first->size() - inlined_), MPI_BYTE, kRoot, MPI_COMM_WORLD);
   }
+  inlined_ = inlined_after(next.size);
   if (!alike)
     for (int rank = 1; rank < ranks_; ++rank) send_frame(frames[static_cast<std::size_t>(rank)], rank, kDown);
   std::optional<SharedFrame> own;
   if (first) own = own_(*first);
-  if (own) arrived_.push_back({Arrival::What::kFrame, kRoot, std::move(*own)});
+  if (own) hand_out(kRoot, std::move(*own));
   gather();
 }
 
-// One message of every other rank; without content it is no answer.
+void MpiChannel::hand_out(int party, SharedFrame answer) {
+  if (peek_) peek_(party, *answer);
+  arrived_.push_back({Arrival::What::kFrame, party, std::move(answer)});
+}
+
+// One message of every other rank; without content it is no answer. Each is looked at when it is there, while
+// others are on their way.
 void MpiChannel::gather() {
   std::vector<wire::Bytes> answers(static_cast<std::size_t>(ranks_));
   std::vector<MPI_Request> requests;
@@ -135,10 +150,13 @@ void MpiChannel::gather() {
     answers[static_cast<std::size_t>(rank)] = store_.room();
     requests.push_back(begin_receiving(rank, kUp, answers[static_cast<std::size_t>(rank)]));
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  for (int rank = 1; rank < ranks_; ++rank)
+  for (std::size_t left = requests.size(); left > 0; --left) {
+    int there = 0;
+    MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &there, MPI_STATUS_IGNORE);
+    const int rank = there + 1;
     if (wire::Bytes& answer = answers[static_cast<std::size_t>(rank)]; !answer.empty())
-      arrived_.push_back({Arrival::What::kFrame, rank, store_.share(std::move(answer))});
+      hand_out(rank, store_.share(std::move(answer)));
+  }
 }
 
 std::optional<Arrival> MpiChannel::receive(Clock::time_point) {
@@ -156,18 +174,20 @@ void MpiChannel::drop(int party) {
 void serve(const MpiWorld&, const Respond& respond) {
   wire::Bytes frame;  // its memory is reused
   Announcement next;
+  std::size_t inlined = 0;
   while (true) {
-    next.exchange();
+    next.exchange(inlined);
     if (next.size == kDone) return;
     if (next.size == kOwn) {
       MPI_Request request = begin_receiving(kRoot, kDown, frame);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
       frame.resize(static_cast<std::size_t>(next.size));
-      std::memcpy(frame.data(), next.first.data(), std::min(kInline, frame.size()));
-      if (frame.size() > kInline)
-        MPI_Bcast(frame.data() + kInline, bytes_of(frame.size() - kInline), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+      std::memcpy(frame.data(), next.first.data(), std::min(inlined, frame.size()));
+      if (frame.size() > inlined)
+        MPI_Bcast(frame.data() + inlined, bytes_of(frame.size() - inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
     }
+    inlined = inlined_after(next.size);
     std::optional<SharedFrame> answer;
     if (!frame.empty()) answer = respond(frame);
     send_frame(answer, kRoot, kUp);

@@ -1,8 +1,8 @@
 // Parties as ranks of an MPI program: party p is rank p, and rank 0 also coordinates.
 //
-// A pass is collective. Rank 0 announces the frame that every rank gets, in one Bcast with its first bytes,
-// which are all of a small one, and a second Bcast straight from the frame's memory for the rest; or
-// announces that each gets a frame of its own, or none. Every rank sends one message back, straight from its
+// A pass is collective. Rank 0 announces the frame that every rank gets, in one Bcast with as many of its
+// bytes as the frame before had, if that was a small one, and a second Bcast straight from the frame's memory
+// for the rest; or announces that each gets a frame of its own, or none. Every rank sends one message back, straight from its
 // frame, and rank 0 takes them into the memory that they are handed out in: sizes are known when a message is
 // there, so none are exchanged.
 #pragma once
@@ -48,18 +48,22 @@ class MpiChannel final : public Channel {
   void send(std::span<const int> parties, const SharedFrame& frame) override;
   std::optional<Arrival> receive(Clock::time_point deadline) override;
   void drop(int party) override;
+  void peek(Peek peek) override { peek_ = std::move(peek); }
   void wake() override {}  // receive() waits for answers only
 
  private:
   [[nodiscard]] bool waiting() const;
   void pass();
   void gather();
+  void hand_out(int party, SharedFrame answer);
 
   int ranks_;
   Respond own_;
   std::vector<std::deque<SharedFrame>> queued_;  // by party
   std::deque<Arrival> arrived_;
   FrameStore store_;
+  Peek peek_;
+  std::size_t inlined_ = 0;  // bytes of a frame that come with the next announcement
 };
 
 // Every other rank: answers until rank 0 is done.
