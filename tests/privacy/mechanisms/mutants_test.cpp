@@ -1,9 +1,10 @@
 // The procedures that let the mechanisms pass must reject mechanisms that are broken in the ways that happen:
 // noise 20 % too small, the factor 2 of noisy max dropped, a seed used twice, rounding left out of the
-// sensitivity, fixed-size batches called Poisson. Each mutant goes through the very procedure that the right
-// mechanism passes.
+// sensitivity, fixed-size batches called Poisson, a reference score that never falls. Each mutant goes through the
+// very procedure that the right mechanism passes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "parley/privacy/mechanisms/discrete_gaussian.h"
 #include "parley/privacy/mechanisms/discrete_laplace.h"
 #include "parley/privacy/mechanisms/exponential.h"
+#include "parley/privacy/mechanisms/exponential_tree.h"
 #include "parley/privacy/mechanisms/label_laplace.h"
 #include "parley/privacy/mechanisms/noisy_max.h"
 #include "parley/privacy/mechanisms/permute_and_flip.h"
@@ -121,6 +123,56 @@ bool rounded_release_keeps(double sensitivity_in_grains) {
       1, [&] { return high + noise.draw(bits) >= 2; }, [&] { return low + noise.draw(bits) >= 2; }, 100'000);
 }
 
+// The exponential mechanism at epsilon = 1 over weights exp(u_i - reference) that are kept between draws, with the best score ever
+// seen as the reference: when scores shrink, all weights become 0, and the first candidate wins every draw.
+class NeverFallingReference {
+ public:
+  explicit NeverFallingReference(const std::vector<double>& scores)
+      : weights_(scores.size()), reference_(*std::max_element(scores.begin(), scores.end())) {
+    for (std::size_t i = 0; i < scores.size(); ++i) update(i, scores[i]);
+  }
+  void update(std::size_t index, double score) {
+    reference_ = std::max(reference_, score);
+    weights_[index] = std::exp(0.5 * (score - reference_));
+  }
+  [[nodiscard]] std::size_t select(Bits& bits) const {
+    double total = 0;
+    for (const double weight : weights_) total += weight;
+    double place = std::ldexp(static_cast<double>(bits.next_u64() >> 11), -53) * total;
+    std::size_t at = 0;
+    for (; at + 1 < weights_.size() && place > weights_[at]; ++at) place -= weights_[at];
+    return at;
+  }
+
+ private:
+  std::vector<double> weights_;
+  double reference_;
+};
+
+class RightReference {
+ public:
+  explicit RightReference(const std::vector<double>& scores)
+      : tree_(ExponentialTree::make(ExponentialSelection::make({.epsilon = 1, .sensitivity = 1}).value(), scores).value()) {}
+  void update(std::size_t index, double score) { EXPECT_TRUE(tree_.update(index, score)); }
+  std::size_t select(Bits& bits) { return tree_.select(bits).value(); }
+
+ private:
+  ExponentialTree tree_;
+};
+
+// Four scores of which one was drawn; each is then told anew, `factor` times what it was.
+template <class Sampler>
+bool follows_after_scaling(double factor) {
+  SeededGenerator bits(13);
+  std::vector<double> scores = {1 / factor, 4 / factor, 3 / factor, 2 / factor};
+  Sampler sampler(scores);
+  (void)sampler.select(bits);
+  for (std::size_t i = 0; i < scores.size(); ++i) sampler.update(i, scores[i] *= factor);
+  const auto law = reference::exponential_mechanism(scores, 0.5);
+  return follows([&] { return static_cast<std::int64_t>(sampler.select(bits)); }, 100'000, 4,
+                 [&](std::int64_t i) { return i >= 0 && i < 4 ? law[static_cast<std::size_t>(i)] : 0.0; });
+}
+
 }  // namespace
 
 TEST(Mutants, NoiseTwentyPercentTooSmallIsCaughtInEveryNoise) {
@@ -208,6 +260,13 @@ TEST(Mutants, ASeedReusedAcrossRoundsIsCaught) {
 TEST(Mutants, RoundingLeftOutOfTheSensitivityIsCaught) {
   EXPECT_TRUE(rounded_release_keeps(static_cast<double>(rounded_sensitivity(1.2, Grain{0}).value())));
   EXPECT_FALSE(rounded_release_keeps(1.2));
+}
+
+TEST(Mutants, AReferenceThatNeverFallsIsCaughtWhenScoresShrinkAMillionfold) {
+  EXPECT_TRUE(follows_after_scaling<NeverFallingReference>(0.5)) << "the mutant is right while weights are above 0";
+  EXPECT_FALSE(follows_after_scaling<NeverFallingReference>(1e-6));
+  EXPECT_TRUE(follows_after_scaling<RightReference>(0.5));
+  EXPECT_TRUE(follows_after_scaling<RightReference>(1e-6));
 }
 
 TEST(Mutants, FixedSizeBatchesAreNotPoisson) {
