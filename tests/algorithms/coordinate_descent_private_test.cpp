@@ -46,6 +46,7 @@ TEST_P(PrivateCoordinateDescentOnEveryLoss, EqualsItsOpenTwinWhenEpsilonIsAMilli
     const auto twin = coordinate_descent(run.open_problem(objective), settings, kSilent);
     ASSERT_TRUE(twin);
     EXPECT_NEAR(noisy->objective, twin->objective, 1e-6);
+    for (std::size_t c = 0; c < twin->weights.size(); ++c) EXPECT_NEAR(noisy->weights[c], twin->weights[c], 1e-6);
     EXPECT_GT(linalg::linf_norm(twin->weights), 0.05);
     EXPECT_EQ(noisy->releases, noisy->iterations);
   }
