@@ -12,6 +12,7 @@
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/kept_margins.h"
 #include "parley/algorithms/private_terms.h"
+#include "parley/algorithms/private_way.h"
 #include "parley/algorithms/smoothness.h"
 #include "parley/glm/penalties.h"
 #include "parley/linalg/public_random.h"
@@ -117,25 +118,42 @@ struct Extent {
   double reach = std::numeric_limits<double>::infinity();  // that noise allows, for M_j of the bounds
 };
 
-// The noise that gamma P = `reach` passes of full steps leave in a margin is at most
-//   reach sqrt(D) X sides R / (c mu n),   X = the norm of a row in units of the columns' bounds
-// (mu: sensitivity over deviation of one Gaussian release that costs the whole target; P D releases share
-// it). The run goes until that is Y: 1, or the labels' bound.
+// What private_way.h asks of a run, for weights in units of one over their columns' bounds B_j. With mu the sensitivity over
+// the deviation of one Gaussian release that costs the whole target, which P D releases share, gamma P = `reach` passes of full
+// steps go a way of reach / c and leave noise of deviation sqrt(D) sides R / (mu n) times that in a weight.
+Result<DescentNoise> noise_of(const Problem& problem, double coordinates) {
+  const PrivateTerms& terms = *problem.privacy;
+  PARLEY_TRY(const double one_release, privacy::gaussian_noise(terms.target, 1));
+  const double sides = terms.target.neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1;
+  const double constant = problem.objective.intercept == Intercept::kNone ? 0 : 1;
+  double least = std::numeric_limits<double>::infinity(), inverses = constant, inverse_squares = constant;
+  for (std::size_t j = 0; j < terms.features->columns(); ++j) {
+    const double bound = terms.features->bound(j);
+    if (!(bound > 0)) continue;  // its weight never moves
+    least = std::min(least, bound);
+    inverses += 1 / bound;
+    inverse_squares += 1 / (bound * bound);
+  }
+  const double width = coordinates / problem.objective.classes;
+  return DescentNoise{.per_way = one_release * std::sqrt(coordinates) * sides * terms.derivative_bound / terms.records(),
+                      .coordinates = coordinates,
+                      .row_norm = std::min(std::sqrt(coordinates), terms.row_bound / least + 1),
+                      .curvature = total_curvature(problem.objective),
+                      .l1 = problem.objective.l1 * inverses / width,
+                      .l2 = problem.objective.l2 * inverse_squares / width};
+}
+
+// The run goes until the noise of a margin is Y, 1 or the labels' bound, or until noise could cost a share of what there is to win.
 Result<Extent> extent_of(const Problem& problem, const CoordinateSettings& settings,
                          std::size_t coordinates) {
   Extent extent;
   if (problem.privacy != nullptr) {
     const PrivateTerms& terms = *problem.privacy;
-    PARLEY_TRY(const double one_release, privacy::gaussian_noise(terms.target, 1));
-    const double sides = terms.target.neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1;
     const double scale = problem.objective.task == glm::Task::kLinear ? terms.label_bound : 1.0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < terms.features->columns(); ++j)
-      if (terms.features->bound(j) > 0) least = std::min(least, terms.features->bound(j));
-    const auto all = static_cast<double>(coordinates);
-    const double row = std::min(std::sqrt(all), terms.row_bound / least + 1);
-    const double reach = scale * coordinate_curvature(problem.objective.task) *
-                         terms.records() / (one_release * std::sqrt(all) * row * sides * terms.derivative_bound);
+    PARLEY_TRY(const DescentNoise noise, noise_of(problem, static_cast<double>(coordinates)));
+    const double reach = coordinate_curvature(problem.objective.task) *
+                         way_within(noise, scale / (noise.per_way * noise.row_norm),
+                                    kNoiseShare * loss_of_nothing(problem.objective, terms.label_bound));
     extent.passes = settings.passes.value_or(
         static_cast<int>(std::clamp(std::ceil(reach), 1.0, static_cast<double>(kPasses))));
     extent.gamma = std::min(1.0, reach / extent.passes);

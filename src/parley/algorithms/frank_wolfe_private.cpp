@@ -6,6 +6,8 @@
 
 #include "parley/algorithms/frank_wolfe_vertices.h"
 #include "parley/algorithms/private_steps.h"
+#include "parley/algorithms/private_way.h"
+#include "parley/algorithms/smoothness.h"
 #include "parley/glm/loss.h"
 #include "parley/privacy/accounting/calibration.h"
 
@@ -16,10 +18,23 @@ namespace {
 constexpr double kDrop = 0.4;
 constexpr double kReach = 0.4;  // frank_wolfe_private.h
 constexpr double kMostSteps = 1000;
+constexpr double kUnsure = 0.2;  // frank_wolfe_private.h
 
 std::size_t coordinates_of(const Problem& problem) {
   const bool constant = problem.objective.intercept == glm::Intercept::kPenalised;
   return static_cast<std::size_t>(problem.objective.classes) * (static_cast<std::size_t>(problem.features.cols()) + (constant ? 1 : 0));
+}
+
+double largest_bound(const Problem& problem) {
+  double bound = problem.objective.intercept == glm::Intercept::kPenalised ? 1 : 0;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(problem.features.cols()); ++j)
+    bound = std::max(bound, problem.privacy->features->bound(j));
+  return bound;
+}
+
+// n sqrt(8 rho) / ln m.
+double sure_records(const Problem& problem, double one_value) {
+  return problem.privacy->records() * 2 / (one_value * log_candidates(2 * coordinates_of(problem)));
 }
 
 // What a selection costs.
@@ -53,20 +68,31 @@ std::int64_t suggested_steps(const Problem& problem) {
   const PrivateTerms& terms = *problem.privacy;
   const auto one_value = privacy::gaussian_noise(terms.target, 1);
   if (!one_value) return 1;
-  double bound = problem.objective.intercept == glm::Intercept::kPenalised ? 1 : 0;
-  for (std::size_t j = 0; j < static_cast<std::size_t>(problem.features.cols()); ++j) bound = std::max(bound, terms.features->bound(j));
-  const double root = 2 / *one_value;  // sqrt(8 rho)
-  const double reach = glm::curvature_bound(problem.objective.task) * *problem.objective.l1_radius * bound * terms.records() * root /
-                       (terms.derivative_bound * log_candidates(2 * coordinates_of(problem)));
+  const double reach = glm::curvature_bound(problem.objective.task) * *problem.objective.l1_radius * largest_bound(problem) *
+                       sure_records(problem, *one_value) / terms.derivative_bound;
   return static_cast<std::int64_t>(std::clamp(std::floor(kReach * std::pow(reach, 2.0 / 3)), 1.0, kMostSteps));
 }
 
-Result<Fit> frank_wolfe_private(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer) {
+double suggested_radius(const Problem& problem, std::int64_t steps) {
+  const PrivateTerms& terms = *problem.privacy;
+  const double bound = largest_bound(problem), columns = static_cast<double>(problem.features.cols());
+  const double square = std::min(bound * bound, terms.row_bound * terms.row_bound / columns);  // of a feature, in the mean
+  if (!(square > 0)) return *problem.objective.l1_radius;
+  const auto one_value = privacy::gaussian_noise(terms.target, 1);
+  const double noise = one_value ? 4 * std::sqrt(static_cast<double>(steps)) / sure_records(problem, *one_value) : 1;
+  const double most = kNoiseShare * std::pow(kUnsure / noise, 2) * loss_of_nothing(problem.objective, terms.label_bound);
+  return std::min(*problem.objective.l1_radius,
+                  std::sqrt(1.5 * static_cast<double>(steps) * most / (coordinate_curvature(problem.objective.task) * square)));
+}
+
+Result<Fit> frank_wolfe_private(const Problem& whole, const FrankWolfeSettings& settings, const Observer& observer) {
+  Problem problem = whole;
+  if (!settings.iterations) problem.objective.l1_radius = suggested_radius(whole, suggested_steps(whole));
   const PrivateTerms& terms = *problem.privacy;
   const auto columns = static_cast<std::size_t>(problem.features.cols());
   const bool constant = problem.objective.intercept == glm::Intercept::kPenalised;
   const std::size_t coordinates = coordinates_of(problem);
-  const std::int64_t asked = settings.iterations ? *settings.iterations : suggested_steps(problem);
+  const std::int64_t asked = settings.iterations ? *settings.iterations : suggested_steps(whole);
   PARLEY_TRY(const VertexPlan plan, reserve(terms, asked));
   PARLEY_TRY(const std::unique_ptr<PrivateVertices> vertices,
              settings.mode != FrankWolfeMode::kPlain && residuals_need_no_clip(problem)

@@ -25,6 +25,12 @@ namespace parley::algorithms {
 // the order of Talwar et al.'s T; the constant was measured (docs/algorithms/frank-wolfe.md).
 std::int64_t suggested_steps(const Problem& problem);
 
+// How much of its ball such a run uses. T vertices at random, which is what noise makes of them on small data, leave weights whose squares
+// are 4 r^2 / (3 T) in all, and cost beta/2 times that times the mean square of a feature: at most min(B^2, X^2 / d), X bounding a row's norm.
+// The radius is the largest, up to the model's, at which that is the share kNoiseShare (kUnsure / q)^2 of the loss of W = 0 (private_way.h), where
+// q = 4 ln m / (n e) is the noise of a selection over the largest score that any data could have: the surer the selections, the less is guarded against.
+double suggested_radius(const Problem& problem, std::int64_t steps);
+
 Result<Fit> frank_wolfe_private(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer);
 
 // Whether all derivatives are computed afresh in step t (the first is 0) of the lazy mode, `last` being the last such step.

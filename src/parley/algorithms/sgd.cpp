@@ -8,6 +8,7 @@
 
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/private_terms.h"
+#include "parley/algorithms/private_way.h"
 #include "parley/algorithms/sgd_gradient.h"
 #include "parley/algorithms/sgd_plan.h"
 #include "parley/algorithms/sgd_sites.h"
@@ -169,6 +170,11 @@ SgdShape shape_of(const Problem& problem) {
   shape.target = terms.target;
   shape.derivative_bound = std::min(terms.derivative_bound, derivative_at_zero(problem, terms));
   shape.margin_scale = problem.objective.task == glm::Task::kLinear ? terms.label_bound : 1.0;
+  shape.coordinates = problem.objective.classes * (static_cast<double>(problem.features.cols()) + constant);
+  shape.total_curvature = total_curvature(problem.objective);
+  shape.l1 = problem.objective.l1;
+  shape.l2 = problem.objective.l2;
+  shape.loss_of_nothing = loss_of_nothing(problem.objective, terms.label_bound);
   return shape;
 }
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "parley/algorithms/private_way.h"
+
 namespace parley::algorithms {
 
 namespace {
@@ -67,7 +69,14 @@ Result<SgdPlan> private_plan(const SgdShape& shape, const SgdSettings& settings)
   SgdPlan plan;
   plan.result = settings.result.value_or(SgdResult::kLast);
   plan.clip = settings.clip.value_or(shape.derivative_bound * shape.row_norm);
-  const double tau = shape.margin_scale * mu * shape.records / (sides * plan.clip * shape.row_norm);
+  const DescentNoise noise{.per_way = sides * plan.clip / (mu * shape.records),
+                           .coordinates = shape.coordinates,
+                           .row_norm = shape.row_norm,
+                           .curvature = shape.total_curvature,
+                           .l1 = shape.l1,
+                           .l2 = shape.l2};
+  const double tau = way_within(noise, shape.margin_scale / (noise.per_way * shape.row_norm),
+                                kNoiseShare * shape.loss_of_nothing);
   const double plain_steps = tau * largest_curvature(shape);
   double steps = plain_steps <= kPlainSteps ? plain_steps : std::sqrt(kPlainSteps * plain_steps);
   if (settings.momentum) steps = plain_steps * (1 - *settings.momentum);

@@ -14,7 +14,8 @@
 // however many steps it takes: steps cost time, not privacy, and a whole batch has no less noise than a
 // sample. What bounds a private run is tau:
 //   C     = X min(R, |phi'| at W = 0)         nothing is cut at the start; later only the worst records are
-//   tau   = Y mu n / (sides C X)              the noise of a margin reaches Y: 1, or the labels' bound
+//   tau   = Y mu n / (sides C X)              the noise of a margin reaches Y: 1, or the labels' bound; less where that noise
+//                                             could cost more than a share of what there is to win (private_way.h)
 //   N     = tau L                             plain steps of size 1/L; momentum does their work in sqrt(10
 //   N): T     = N for N <= 10, else sqrt(10 N);   1 - beta = T / N, at least 5 / T;   h = tau (1 - beta) / T
 //   <= 1/L q     = 1 while n T <= 2e8; else what reads that many records, but at least 2 mu / sqrt(T), where
@@ -38,6 +39,11 @@ struct SgdShape {
   std::optional<privacy::Target> target{};
   double derivative_bound = 1;  // min(R, |phi'| at W = 0), over the classes together
   double margin_scale = 1;      // Y
+  double coordinates = 1;       // D
+  double total_curvature = 0;   // of a record's loss in its margins
+  double l1 = 0;
+  double l2 = 0;
+  double loss_of_nothing = 1;  // of W = 0
 };
 
 struct SgdPlan {
