@@ -25,7 +25,9 @@ KeptMargins::KeptMargins(const Problem& problem, Upkeep upkeep)
       columns_(static_cast<std::size_t>(problem.features.cols())),
       classes_(static_cast<std::size_t>(problem.objective.classes)),
       width_(width_of(problem)),
-      products_(classes_ * problem.labels.size()) {
+      products_(classes_ * problem.labels.size()),
+      touched_(problem.labels.size()),
+      touched_labels_(problem.labels.size()) {
   if (upkeep_ == Upkeep::kPass || !(upkeep_ == Upkeep::kRows || cheaper_by_rows(rows_))) return;
   all_rows_.resize(problem.labels.size());
   std::iota(all_rows_.begin(), all_rows_.end(), Index{0});
@@ -95,9 +97,10 @@ void KeptMargins::derive_all() {
 
 void KeptMargins::gather_touched() {
   const std::size_t n = problem_.labels.size();
-  margins_.clear();
+  margins_.resize(classes_ * touched_count_);
   for (std::size_t k = 0; k < classes_; ++k)
-    for (const Index i : touched_) margins_.push_back(scale_ * products_[k * n + static_cast<std::size_t>(i)]);
+    for (std::size_t r = 0; r < touched_count_; ++r)
+      margins_[k * touched_count_ + r] = scale_ * products_[k * n + static_cast<std::size_t>(touched_[r])];
 }
 
 void KeptMargins::move_touched(std::size_t coordinate, double change) {
@@ -105,23 +108,25 @@ void KeptMargins::move_touched(std::size_t coordinate, double change) {
   const std::size_t n = problem_.labels.size();
   const auto column = static_cast<Index>(coordinate % width_);
   double* plane = products_.data() + coordinate / width_ * n;
-  touched_.clear();
-  touched_labels_.clear();
-  problem_.features.for_each_in_column(column, [&](Index i, double value) {
-    if (value == 0) return;
-    touched_.push_back(i);
-    touched_labels_.push_back(problem_.labels[static_cast<std::size_t>(i)]);
+  // Where a dense column is 0 cannot be foreseen: rows are written down in any case and counted if it is not.
+  std::size_t rows = 0;
+  problem_.features.for_each_in_column(column, [this, &rows](Index i, double value) {
+    touched_[rows] = i;
+    touched_labels_[rows] = problem_.labels[static_cast<std::size_t>(i)];
+    rows += value != 0 ? 1 : 0;
   });
-  if (touched_.empty()) return;
-  const auto count = static_cast<double>(touched_.size());
+  touched_count_ = rows;
+  if (rows == 0) return;
+  const auto count = static_cast<double>(rows);
+  const auto labels = std::span(touched_labels_).first(rows);
   gather_touched();
-  loss_sum_ -= count * glm::mean_loss(task, margins_, touched_labels_);
+  loss_sum_ -= count * glm::mean_loss(task, margins_, labels);
   problem_.features.for_each_in_column(
       column, [&](Index i, double value) { plane[static_cast<std::size_t>(i)] += value * change; });
   gather_touched();
   derivatives_.resize(margins_.size());
-  loss_sum_ += count * glm::mean_loss_and_derivatives(task, margins_, touched_labels_, derivatives_);
-  by_record(touched_.size());
+  loss_sum_ += count * glm::mean_loss_and_derivatives(task, margins_, labels, derivatives_);
+  by_record(rows);
 }
 
 PlainSums::PlainSums(const Problem& problem)

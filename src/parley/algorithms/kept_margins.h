@@ -52,6 +52,7 @@ class KeptMargins {
   void derive_all();                                         // q of every row
   void move_touched(std::size_t coordinate, double change);  // Z and q of the rows of the column
   void gather_touched();
+  [[nodiscard]] std::span<const linalg::Index> touched() const { return {touched_.data(), touched_count_}; }
   void by_record(std::size_t rows);
 
   const Problem& problem_;
@@ -67,7 +68,8 @@ class KeptMargins {
   std::vector<double> margins_;        // of the rows in question, class by class
   std::vector<double> derivatives_;    // of the same rows, record by record
   std::vector<double> by_class_;       // scratch of softmax
-  std::vector<linalg::Index> touched_;
+  std::size_t touched_count_ = 0;
+  std::vector<linalg::Index> touched_;  // the first touched_count_
   std::vector<double> touched_labels_;
   std::vector<linalg::Index> all_rows_;  // empty when a pass is better than going through all of them
 };
@@ -86,7 +88,7 @@ Changed KeptMargins::add(std::size_t coordinate, double change, Sums& sums) {
     return Changed::kAll;
   }
   move_touched(coordinate, change);
-  sums.assign_rows(touched_, derivatives_);
+  sums.assign_rows(touched(), derivatives_);
   return Changed::kTouched;
 }
 
@@ -101,10 +103,10 @@ Changed KeptMargins::shrink_and_add(double fold, double scale, std::size_t coord
   // Whose q are fresh must not depend on other records: the rows of the column, however their sums are added up.
   move_touched(coordinate, added);
   if (by_rows(coordinate)) {
-    sums.assign_rows(touched_, derivatives_);
+    sums.assign_rows(touched(), derivatives_);
     return Changed::kTouched;
   }
-  sums.hold_rows(touched_, derivatives_);
+  sums.hold_rows(touched(), derivatives_);
   sums.add_up_all();
   return Changed::kAll;
 }

@@ -90,7 +90,7 @@ void ResidualSums::add_gram(std::span<const double> gram, double factor) {
 void ResidualSums::add(std::size_t column, double amount) {
   const auto j = static_cast<Index>(column);
   const double factor = amount * unit_scale_[column] / features_->records();
-  touched_.clear();
+  touched_count_ = 0;
   // Which way is cheaper; both give the same bits.
   const double in_a_row = static_cast<double>(plain_.nonzeros()) / static_cast<double>(features_->rows());
   const double pushed = static_cast<double>(plain_.column(j).count) * in_a_row;
@@ -109,20 +109,33 @@ void ResidualSums::add(std::size_t column, double amount) {
     }
   } else {
     // The Gram column first, in whole numbers; then one rounding per touched coordinate.
+    // Which coordinates are new cannot be foreseen: each is written down in any case and counted if it is.
+    const std::size_t in_a_row_at_most = coordinates() + 1;
+    std::size_t count = 0;
     plain_.for_each_in_column(j, [&](Index i, double here) {
-      plain_.for_each_in_row_by_kind(i, [&](Index c, double there) {
-        double& sum = gram_[static_cast<std::size_t>(c)];
-        if (sum == 0) touched_.push_back(static_cast<std::uint32_t>(c));
+      if (touched_.size() < count + in_a_row_at_most) touched_.resize(count + 2 * in_a_row_at_most);
+      std::uint32_t* const listed = touched_.data();
+      double* const gram = gram_.data();
+      std::size_t at = count;
+      plain_.for_each_in_row_by_kind(i, [&, here](Index c, double there) {
+        double& sum = gram[c];
+        listed[at] = static_cast<std::uint32_t>(c);
+        at += sum == 0 ? 1 : 0;
         sum += here * there;
       });
+      count = at;
     });
-    for (std::size_t t = 0; t < touched_.size(); ++t) {
+    for (std::size_t t = 0; t < count; ++t) {
       const std::uint32_t c = touched_[t];
-      if (t + kAhead < touched_.size()) __builtin_prefetch(&lines_[touched_[t + kAhead]], 1);
+      if (t + kAhead < count) __builtin_prefetch(&lines_[touched_[t + kAhead]], 1);
       lines_[c].slope += gram_[c] * (factor * unit_scale_[c]);
       gram_[c] = 0;  // a sum that came back to 0 is listed twice; the second time adds nothing
     }
-    if (l2_ != 0) touched_.push_back(static_cast<std::uint32_t>(column));
+    if (l2_ != 0) {
+      if (touched_.size() == count) touched_.resize(count + 1);
+      touched_[count++] = static_cast<std::uint32_t>(column);
+    }
+    touched_count_ = count;
   }
   lines_[column].slope += l2_ * amount;
 }

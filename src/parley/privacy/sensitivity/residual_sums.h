@@ -43,7 +43,7 @@ class ResidualSums {
   void fold(double factor);                            // V <- factor V
   void add(std::size_t column, double amount);         // V[column] += amount
   [[nodiscard]] bool all_touched() const { return all_touched_; }  // by the last add()
-  [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }
+  [[nodiscard]] std::span<const std::uint32_t> touched() const { return {touched_.data(), touched_count_}; }
   // Ascending; the scores of all others are 0 whatever was added and whatever s is. How many they are is as secret as the data.
   [[nodiscard]] std::span<const std::uint32_t> live() const { return live_; }
 
@@ -78,7 +78,8 @@ class ResidualSums {
   std::vector<Line> lines_;
   std::vector<double> gram_;        // scratch: one Gram column of S, zero between uses
   std::vector<std::vector<double>> cached_;
-  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> touched_;  // the first touched_count_
+  std::size_t touched_count_ = 0;
   std::vector<std::uint32_t> live_;
   bool all_touched_ = false;
   ScoreRoom ceilings_;
