@@ -6,15 +6,17 @@
 //   grad F = s alpha - c      F = s^2 p/2 - s q + |y|^2/(2n)      <grad F, w> = s^2 p - s q
 //   curvature towards rho e_j:  (rho e_j - w)'Q(rho e_j - w) = rho^2 Q_jj - 2 rho s alpha_j + s^2 p
 //
-// Adding a to v_j:  p += 2 a alpha_j + a^2 Q_jj,  q += a c_j,  alpha += a Q_j. Column Q_j is computed the
-// first time j is chosen and cached; when the rows of column j hold few nonzeros altogether it is added
-// straight from them, which costs no more than reading it back. Selection reads alpha and c once.
+// Adding a to v_j:  p += 2 a alpha_j + a^2 Q_jj,  q += a c_j,  alpha += a Q_j. Column Q_j is cached; when the rows of
+// column j hold few nonzeros altogether, it is added straight from them the first times and kept by its nonzeros after.
+// The next selection adds a cached column in the same pass in which it reads alpha and c.
 //
 // A free intercept centres columns and labels: Q_jl loses mean_j mean_l. A penalised one adds a column of
 // ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
+#include <utility>
 
 #include "parley/algorithms/frank_wolfe_iterate.h"
 #include "parley/algorithms/frank_wolfe_scan.h"
@@ -30,6 +32,8 @@ using glm::Intercept;
 using linalg::Index;
 
 constexpr std::size_t kLine = 64;  // bytes
+// So many times a Gram column with few nonzeros is added from rows: it pays to make it when it is used several times more.
+constexpr int kFromRows = 2;
 
 class GramIterate final : public FrankWolfeIterate {
  public:
@@ -46,7 +50,8 @@ class GramIterate final : public FrankWolfeIterate {
         correlation_(reinterpret_cast<double*>(scanned_.data() + scanned_.size() / 2), alpha_.size()),
         gradient_(alpha_.size()),
         diagonal_(alpha_.size(), std::numeric_limits<double>::quiet_NaN()),
-        cached_(alpha_.size()) {
+        chosen_(alpha_.size()),
+        sum_(alpha_.size()) {
     std::vector<double> labels(problem.labels.begin(), problem.labels.end());
     if (constant_ || free_) {
       means_.assign(alpha_.size(), 1.0);
@@ -70,13 +75,23 @@ class GramIterate final : public FrankWolfeIterate {
     const double s = weights_.scale();
     return s * (s * square_ - cross_);
   }
-  double gradient_at(std::size_t j) override { return weights_.scale() * alpha_[j] - correlation_[j]; }
+  double gradient_at(std::size_t j) override {
+    settle();
+    return weights_.scale() * alpha_[j] - correlation_[j];
+  }
   std::span<const double> gradient() override {
-    for (std::size_t j = 0; j < gradient_.size(); ++j) gradient_[j] = gradient_at(j);
+    settle();
+    const double s = weights_.scale();
+    for (std::size_t j = 0; j < gradient_.size(); ++j) gradient_[j] = s * alpha_[j] - correlation_[j];
     return gradient_;
   }
   glm::Vertex steepest(const glm::L1Ball& ball) override {
-    const Largest largest = largest_difference(weights_.scale(), alpha_, correlation_);
+    const double s = weights_.scale();
+    const PackedColumn* const cached = added_ == 0 ? nullptr : cached_column(added_at_);
+    if (cached == nullptr) settle();
+    const Largest largest =
+        cached == nullptr ? largest_difference(s, alpha_, correlation_)
+                          : cached->add_and_find_largest(alpha_, std::exchange(added_, 0.0), s, correlation_);
     return {largest.index, gradient_at(largest.index) > 0 ? -ball.radius : ball.radius};
   }
 
@@ -95,6 +110,7 @@ class GramIterate final : public FrankWolfeIterate {
   }
 
   void move(const glm::Vertex& vertex, double gamma) override {
+    settle();
     const std::size_t j = vertex.coordinate;
     const auto [fold, added] = weights_.move(vertex, gamma);
     if (fold != 1) {
@@ -104,7 +120,8 @@ class GramIterate final : public FrankWolfeIterate {
     }
     square_ += added * (2.0 * alpha_[j] + added * diagonal(j));
     cross_ += added * correlation_[j];
-    add_column(j, added);
+    added_at_ = j;
+    added_ = added;
   }
 
   void finish(Fit& fit) override {
@@ -129,37 +146,50 @@ class GramIterate final : public FrankWolfeIterate {
     return known;
   }
 
-  // alpha += a Q_j
-  void add_column(std::size_t j, double a) {
-    if (cached_[j].empty() && j < columns_ && !free_) {
-      // Straight from the rows of column j while they hold fewer nonzeros than half a Gram column.
-      const linalg::Matrix& x = problem_.features;
-      const double row_nonzeros = static_cast<double>(x.nonzeros()) / n_;
-      if (static_cast<double>(x.column(static_cast<Index>(j)).count) * row_nonzeros <=
-          0.5 * static_cast<double>(columns_)) {
-        const auto target = alpha_.first(columns_);
-        x.for_each_in_column(static_cast<Index>(j),
-                             [&](Index i, double value) { x.row_axpy(i, a * value / n_, target); });
-        alpha_[j] += a * l2();
-        if (constant_) alpha_[columns_] += a * means_[j];
-        return;
-      }
-    }
-    linalg::axpy(a, column(j), alpha_);
+  const PackedColumn* cached_column(std::size_t j) {
+    const auto at = cached_.find(j);
+    return at == cached_.end() ? nullptr : &at->second;
   }
 
-  std::span<const double> column(std::size_t j) {
-    if (!cached_[j].empty()) return cached_[j];
-    if (passing_at_ == j) return passing_;
-    std::vector<double> made = compute(j);
-    const std::size_t bytes = made.size() * sizeof(double);
-    if (bytes <= cache_left_) {
-      cache_left_ -= bytes;
-      return cached_[j] = std::move(made);
-    }
-    passing_ = std::move(made);
-    passing_at_ = j;
-    return passing_;
+  // Makes alpha what it is after the last step.
+  void settle() {
+    if (added_ == 0) return;
+    const std::size_t j = added_at_;
+    const double a = std::exchange(added_, 0.0);
+    if (const PackedColumn* const cached = cached_column(j); cached != nullptr) return cached->add_to(alpha_, a);
+    const bool few = j < columns_ && !free_ && has_few_neighbours(j);
+    if (few && (cache_full_ || chosen_[j]++ < kFromRows))
+      return for_each_neighbour(j, [&](std::size_t l, double entry) { alpha_[l] += a * entry; });
+    PackedColumn made = few ? pack(j) : PackedColumn(compute(j));
+    made.add_to(alpha_, a);
+    cache_full_ = made.bytes() > cache_left_;
+    if (cache_full_) return;
+    cache_left_ -= made.bytes();
+    cached_.emplace(j, std::move(made));
+  }
+
+  // The rows of column j hold fewer nonzeros than half a Gram column.
+  [[nodiscard]] bool has_few_neighbours(std::size_t j) const {
+    const linalg::Matrix& x = problem_.features;
+    return static_cast<double>(x.column(static_cast<Index>(j)).count) * static_cast<double>(x.nonzeros()) / n_ <=
+           0.5 * static_cast<double>(columns_);
+  }
+
+  // add(l, e) with entries e that add up to Q_lj.
+  template <class Add>
+  void for_each_neighbour(std::size_t j, const Add& add) const {
+    const linalg::Matrix& x = problem_.features;
+    x.for_each_in_column(static_cast<Index>(j), [&](Index i, double value) {
+      const double share = value / n_;
+      x.for_each_in_row_by_kind(i, [&](Index l, double other) { add(static_cast<std::size_t>(l), share * other); });
+    });
+    add(j, l2());
+    if (constant_) add(columns_, means_[j]);
+  }
+
+  PackedColumn pack(std::size_t j) {
+    for_each_neighbour(j, [&](std::size_t l, double entry) { sum_.add(l, entry); });
+    return sum_.take();
   }
 
   [[nodiscard]] std::vector<double> compute(std::size_t j) const {
@@ -190,6 +220,7 @@ class GramIterate final : public FrankWolfeIterate {
   const bool constant_;
   const bool free_;
   std::size_t cache_left_;
+  bool cache_full_ = false;
 
   ScaledWeights weights_;
   // Selection reads both from end to end: a wide register that is spread over two lines of the cache is read twice.
@@ -197,10 +228,13 @@ class GramIterate final : public FrankWolfeIterate {
   std::span<double> alpha_;
   std::span<double> correlation_;  // c
   std::vector<double> gradient_;
-  std::vector<double> diagonal_;             // Q_jj where known, else NaN
-  std::vector<std::vector<double>> cached_;  // Q_j where known
-  std::vector<double> passing_;              // the last column that no longer fitted
-  std::size_t passing_at_ = static_cast<std::size_t>(-1);
+  std::vector<double> diagonal_;      // Q_jj where known, else NaN
+  std::unordered_map<std::size_t, PackedColumn> cached_;  // Q_j where known
+  std::vector<std::uint8_t> chosen_;                      // times that Q_j was added from rows, and a few more
+  SparseSum sum_;
+  // What the last step added to v and alpha does not have yet: the next selection adds it as it reads alpha anyway.
+  std::size_t added_at_ = 0;
+  double added_ = 0;
   std::vector<double> means_;  // of the columns; empty without an intercept
   double square_ = 0;          // p
   double cross_ = 0;           // q
