@@ -287,25 +287,28 @@ TEST(FrankWolfe, GramColumnsGiveThePlainIterates) {
   }
 }
 
-// Columns enough for several blocks of a selection and a last one that is not full.
-TEST(FrankWolfe, SparseGramColumnsOfManyPlacesGiveThePlainIterates) {
-  const Data data = noisy_data(Task::kLinear, 200, 1301, 0.02, 13);
-  for (const Intercept intercept : {Intercept::kNone, Intercept::kPenalised})
-    for (const std::size_t cache : {std::size_t{0}, std::size_t{20000}, std::size_t{1} << 20}) {
-      const Problem problem{data.features, data.labels, objective_of(Task::kLinear, 3.0, 0.1, intercept)};
-      FrankWolfeSettings settings{.iterations = 400,
-                                  .step = FrankWolfeStep::kLineSearch,
-                                  .gap_tolerance = 0,
-                                  .mode = FrankWolfeMode::kPlain,
-                                  .gram_cache_bytes = cache};
-      const Fit plain = *frank_wolfe(problem, settings, kSilent);
-      settings.mode = FrankWolfeMode::kGram;
-      const Fit gram = *frank_wolfe(problem, settings, kSilent);
-      ASSERT_EQ(plain.history.size(), gram.history.size());
-      for (std::size_t t = 0; t < plain.history.size(); ++t)
-        EXPECT_NEAR(plain.history[t], gram.history[t], 1e-10 * plain.history[t]) << t;
-      for (std::size_t j = 0; j < plain.weights.size(); ++j) EXPECT_NEAR(plain.weights[j], gram.weights[j], 1e-9);
-    }
+// Columns enough for several blocks of a selection and a last one that is not full; room for all Gram columns, for one or
+// two, and for none.
+TEST(FrankWolfe, GramColumnsOfManyPlacesGiveThePlainIterates) {
+  for (const double density : {0.02, 0.4}) {
+    const Data data = noisy_data(Task::kLinear, 200, 1301, density, 13);
+    for (const Intercept intercept : {Intercept::kNone, Intercept::kPenalised})
+      for (const std::size_t cache : {std::size_t{0}, std::size_t{22000}, std::size_t{1} << 20}) {
+        const Problem problem{data.features, data.labels, objective_of(Task::kLinear, 3.0, 0.1, intercept)};
+        FrankWolfeSettings settings{.iterations = 200,
+                                    .step = FrankWolfeStep::kLineSearch,
+                                    .gap_tolerance = 0,
+                                    .mode = FrankWolfeMode::kPlain,
+                                    .gram_cache_bytes = cache};
+        const Fit plain = *frank_wolfe(problem, settings, kSilent);
+        settings.mode = FrankWolfeMode::kGram;
+        const Fit gram = *frank_wolfe(problem, settings, kSilent);
+        ASSERT_EQ(plain.history.size(), gram.history.size());
+        for (std::size_t t = 0; t < plain.history.size(); ++t)
+          EXPECT_NEAR(plain.history[t], gram.history[t], 1e-10 * plain.history[t]) << t;
+        for (std::size_t j = 0; j < plain.weights.size(); ++j) EXPECT_NEAR(plain.weights[j], gram.weights[j], 1e-9);
+      }
+  }
 }
 
 TEST(FrankWolfe, TakesGramColumnsForLeastSquaresByItself) {

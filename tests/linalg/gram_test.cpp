@@ -73,3 +73,16 @@ TEST(Gram, ColumnsAreColumnsOfTheWhole) {
     }
   }
 }
+
+TEST(Gram, SeveralColumnsInOnePassEqualThatColumnAlone) {
+  const Plain plain = mixed(400, 60, 38);
+  const Matrix a = plain.matrix().with_column_scale(normal_vector(60, 39));
+  const std::vector<Index> chosen = {3, 59, 0, 17, 31};
+  std::vector<double> together(chosen.size() * 60), alone(60);
+  gram_columns(a, chosen, together);
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    gram_column(a, chosen[k], alone);
+    for (std::size_t l = 0; l < 60; ++l)
+      EXPECT_NEAR(together[k * 60 + l], alone[l], 1e-12 * (1 + std::abs(alone[l])));
+  }
+}

@@ -34,6 +34,7 @@ using linalg::Index;
 constexpr std::size_t kLine = 64;  // bytes
 // So many times a Gram column with few nonzeros is added from rows: it pays to make it when it is used several times more.
 constexpr int kFromRows = 2;
+constexpr std::size_t kMostAtOnce = 16;  // Gram columns of one pass
 
 class GramIterate final : public FrankWolfeIterate {
  public:
@@ -160,12 +161,44 @@ class GramIterate final : public FrankWolfeIterate {
     const bool few = j < columns_ && !free_ && has_few_neighbours(j);
     if (few && (cache_full_ || chosen_[j]++ < kFromRows))
       return for_each_neighbour(j, [&](std::size_t l, double entry) { alpha_[l] += a * entry; });
+    if (!few && takes_a_pass(j)) make_likely_columns(j);
+    if (const PackedColumn* const cached = cached_column(j); cached != nullptr) return cached->add_to(alpha_, a);
     PackedColumn made = few ? pack(j) : PackedColumn(compute(j));
     made.add_to(alpha_, a);
+    keep(j, std::move(made));
+  }
+
+  void keep(std::size_t j, PackedColumn made) {
     cache_full_ = made.bytes() > cache_left_;
     if (cache_full_) return;
     cache_left_ -= made.bytes();
     cached_.emplace(j, std::move(made));
+  }
+
+  // Q_j needs every row, or nearly so.
+  [[nodiscard]] bool takes_a_pass(std::size_t j) const {
+    return j < columns_ &&
+           8 * problem_.features.column(static_cast<Index>(j)).count > static_cast<std::size_t>(problem_.features.rows());
+  }
+
+  // A pass over the matrix is bound by memory, so that Q_j and the columns that the next steps are likely to choose,
+  // those of the largest gradient, cost little more together than Q_j alone. A guess that fails costs only time, and
+  // little of it early on.
+  void make_likely_columns(std::size_t j) {
+    const std::size_t room = cache_left_ / (alpha_.size() * sizeof(double));
+    const std::size_t wanted = std::min({std::exchange(batch_, std::min(2 * batch_, kMostAtOnce)), room, columns_});
+    if (wanted < 2) return;
+    std::vector<double> likely(columns_);
+    for (std::size_t l = 0; l < columns_; ++l)
+      if (takes_a_pass(l) && !cached_.contains(l)) likely[l] = weights_.scale() * alpha_[l] - correlation_[l];
+    likely[j] = std::numeric_limits<double>::infinity();
+    const std::vector<Index> chosen = linalg::top_k(likely, wanted);
+    std::vector<double> made(wanted * columns_);
+    linalg::gram_columns(problem_.features, chosen, made);
+    for (std::size_t k = 0; k < wanted; ++k) {
+      const auto l = static_cast<std::size_t>(chosen[k]);
+      if (likely[l] != 0) keep(l, PackedColumn(finished(l, std::span(made).subspan(k * columns_, columns_))));
+    }
   }
 
   // The rows of column j hold fewer nonzeros than half a Gram column.
@@ -193,23 +226,23 @@ class GramIterate final : public FrankWolfeIterate {
   }
 
   [[nodiscard]] std::vector<double> compute(std::size_t j) const {
-    std::vector<double> made(alpha_.size());
-    if (j == columns_) {
-      made = means_;  // the column of ones
-    } else {
-      const linalg::Matrix& x = problem_.features;
-      const auto target = std::span(made).first(columns_);
-      if (4 * x.column(static_cast<Index>(j)).count > static_cast<std::size_t>(x.rows())) {
-        std::vector<double> dense(problem_.labels.size());
-        x.column_axpy(static_cast<Index>(j), 1.0, dense);
-        x.multiply_transposed(dense, target);
-      } else {
-        linalg::gram_column(x, static_cast<Index>(j), target);
-      }
-      linalg::scale(1.0 / n_, made);
-      if (constant_) made[columns_] = means_[j];
-      if (free_) linalg::axpy(-means_[j], means_, made);
+    if (j == columns_) {  // the column of ones
+      std::vector<double> made = means_;
+      made[j] += l2();
+      return made;
     }
+    std::vector<double> made(columns_);
+    linalg::gram_column(problem_.features, static_cast<Index>(j), made);
+    return finished(j, made);
+  }
+
+  // Q_j from X'X_j.
+  [[nodiscard]] std::vector<double> finished(std::size_t j, std::span<const double> products) const {
+    std::vector<double> made(alpha_.size());
+    std::copy(products.begin(), products.end(), made.begin());
+    linalg::scale(1.0 / n_, made);
+    if (constant_) made[columns_] = means_[j];
+    if (free_) linalg::axpy(-means_[j], means_, made);
     made[j] += l2();
     return made;
   }
@@ -221,6 +254,7 @@ class GramIterate final : public FrankWolfeIterate {
   const bool free_;
   std::size_t cache_left_;
   bool cache_full_ = false;
+  std::size_t batch_ = 1;  // Gram columns of the next pass
 
   ScaledWeights weights_;
   // Selection reads both from end to end: a wide register that is spread over two lines of the cache is read twice.

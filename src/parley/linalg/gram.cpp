@@ -244,4 +244,15 @@ void gram_column(const Matrix& a, Index j, std::span<double> out) {
   a.for_each_in_column(j, [&](Index i, double v) { a.row_axpy(i, v, out); });
 }
 
+void gram_columns(const Matrix& a, std::span<const Index> columns, std::span<double> out) {
+  const auto n = static_cast<std::size_t>(a.rows());
+  assert(out.size() == columns.size() * static_cast<std::size_t>(a.cols()));
+  std::vector<double> chosen(n * columns.size());  // row by row
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    a.for_each_in_column(columns[k], [&](Index i, double value) {
+      chosen[static_cast<std::size_t>(i) * columns.size() + k] = value;
+    });
+  a.multiply_transposed(chosen, static_cast<int>(columns.size()), out);
+}
+
 }  // namespace parley::linalg

@@ -2,6 +2,7 @@
 //
 //   weighted_gram   G = A' diag(h) A, dense and symmetric, both triangles filled: G[a*s + b]
 //   gram_column     G_j = A' a_j, from the rows of column j's nonzeros only when that is cheaper
+//   gram_columns    several of them in one pass over the matrix
 //
 // Used by explicit-Hessian Newton (h the curvatures of the loss) and by least-squares Frank-Wolfe.
 #pragma once
@@ -19,5 +20,8 @@ void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<c
 
 // out[l] = <a_l, a_j> for every column l.
 void gram_column(const Matrix& a, Index j, std::span<double> out);
+
+// out[k*d + l] = <a_l, a_j>, j = columns[k].
+void gram_columns(const Matrix& a, std::span<const Index> columns, std::span<double> out);
 
 }  // namespace parley::linalg

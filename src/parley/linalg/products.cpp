@@ -239,13 +239,22 @@ void Matrix::multiply_transposed(std::span<const double> margins, int classes, s
     kernels().column_dots_classes(columns_, range == 0 ? 0 : static_cast<std::size_t>(borders[range - 1]),
                                   static_cast<std::size_t>(borders[range]), margins.data(), count, by_feature.data());
   });
-  parallel_chunks(stored_->dense.size(), 1, [&](std::size_t c, std::size_t) {
-    const DenseColumn& column = stored_->dense[c];
-    double* sums = by_feature.data() + static_cast<std::size_t>(column.column) * count;
-    with_values(column.storage, column.values, [&](const auto* values) {
-      for (std::size_t i = 0; i < n; ++i) kernels().axpy(static_cast<double>(values[i]), margins.data() + i * count, sums, count);
+  if (const std::span<const DenseColumn> dense = stored_->dense; !dense.empty()) {
+    std::vector<double> by_class(n * count);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t k = 0; k < count; ++k) by_class[k * n + i] = margins[i * count + k];
+    // A few columns at a time meet all classes while they are in the cache.
+    parallel_chunks(dense.size(), kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
+      for (std::size_t begin = 0; begin < n; begin += kPanelRows)
+        for (std::size_t k = 0; k < count; ++k) {
+          double sums[kColumnsAtOnce];
+          dense_dots(dense.subspan(first), last - first, begin, std::min(n, begin + kPanelRows),
+                     by_class.data() + k * n, sums);
+          for (std::size_t c = first; c < last; ++c)
+            by_feature[static_cast<std::size_t>(dense[c].column) * count + k] += sums[c - first];
+        }
     });
-  });
+  }
   parallel_chunks(d, 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j)
       for (std::size_t k = 0; k < count; ++k)
