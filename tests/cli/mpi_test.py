@@ -23,7 +23,7 @@ class MpiTest(CliTest):
                               env={**os.environ, "OMP_NUM_THREADS": "1"})
 
     def kill_one(self, of, *arguments):
-        """Starts a run and kills mpirun itself, or one of its ranks, once the run has begun."""
+        """Starts a run and kills one of its ranks, or everything as a power cut does, once the run has begun."""
         process = subprocess.Popen(self.mpirun(3, *arguments), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    env={**os.environ, "OMP_NUM_THREADS": "1"})
         checkpoint = self.folder / "ranks/checkpoint"
@@ -33,9 +33,13 @@ class MpiTest(CliTest):
                 begun.add(checkpoint.stat().st_mtime_ns)
             time.sleep(0.002)
         ranks = [int(pid) for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir() for pid in (task / "children").read_text().split()]
-        os.kill(process.pid if of == "mpirun" else ranks[-1], signal.SIGKILL)
+        # Ranks without mpirun may well end the run before they notice, so that they must be stopped first.
+        for victim in ranks[-1:] if of == "a rank" else [*ranks, process.pid]:
+            os.kill(victim, signal.SIGSTOP)
+        for victim in ranks[-1:] if of == "a rank" else [*ranks, process.pid]:
+            os.kill(victim, signal.SIGKILL)
         process.wait()
-        while any(pathlib.Path(f"/proc/{pid}").exists() for pid in ranks):  # those that are left notice it themselves
+        while any(pathlib.Path(f"/proc/{pid}").exists() for pid in ranks):  # mpirun ends those that are left
             time.sleep(0.01)
 
     def both(self, job, ranks, *settings):
@@ -74,7 +78,7 @@ class MpiTest(CliTest):
         if "this build has no MPI" in self.over_mpi(1, *settings).stderr:
             self.skipTest("needs a build with MPI (package libopenmpi-dev)")
         self.succeeds(*settings, "--out", "here")
-        for victim in ("a rank", "mpirun"):
+        for victim in ("a rank", "everything"):
             self.kill_one(victim, *there)
             self.assertTrue((self.folder / "ranks/checkpoint").exists(), "it was killed before its end")
         other = self.over_mpi(3, *settings, "--out", "ranks", "--set", "algorithm.step=0.1")
