@@ -39,21 +39,17 @@ int main(int argc, char** argv) {
   const std::string what = argv[1];
   const auto number = [&](int i) { return std::strtod(argv[i], nullptr); };
   if (what == "calibrate") {
-    const Target target{Epsilon::make(number(2)).value(), Delta::make(number(3)).value(),
-                        Neighbours::kAddRemove};
+    const Target target{Epsilon::make(number(2)).value(), Delta::make(number(3)).value(), Neighbours::kAddRemove};
     double sigma = 0;
     const auto seconds = timed(std::atoi(argv[7]), [&] {
-      sigma =
-          sampled_gaussian_noise(target, number(4), std::atoll(argv[5]), accountant_named(argv[6])).value();
+      sigma = sampled_gaussian_noise(target, number(4), std::atoll(argv[5]), accountant_named(argv[6])).value();
     });
     fmt::print("{{\"sigma\": {}, \"seconds\": [{}]}}\n", sigma, fmt::join(seconds, ", "));
   } else {
-    const Plan plan{Neighbours::kAddRemove,
-                    {{SubsampledGaussian{number(4), number(5)}, std::atoll(argv[6])}}};
+    const Plan plan{Neighbours::kAddRemove, {{SubsampledGaussian{number(4), number(5)}, std::atoll(argv[6])}}};
     double epsilon = 0;
-    const auto seconds = timed(std::atoi(argv[7]), [&] {
-      epsilon = epsilon_at(plan, Delta::make(number(3)).value(), accountant_named(argv[2])).value();
-    });
+    const auto seconds =
+        timed(std::atoi(argv[7]), [&] { epsilon = epsilon_at(plan, Delta::make(number(3)).value(), accountant_named(argv[2])).value(); });
     fmt::print("{{\"epsilon\": {}, \"seconds\": [{}]}}\n", epsilon, fmt::join(seconds, ", "));
   }
 }

@@ -42,13 +42,11 @@ using namespace parley::bench;
 // A ledger for one run, in a folder that goes with it.
 class Purse {
  public:
-  Purse(double epsilon, double delta, privacy::Neighbours neighbours)
-      : purse_{"records", privacy::Unit::kRecord, neighbours} {
+  Purse(double epsilon, double delta, privacy::Neighbours neighbours) : purse_{"records", privacy::Unit::kRecord, neighbours} {
     std::string name = (std::filesystem::temp_directory_path() / "parley-bench-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     ledger_.emplace(privacy::Ledger::open(folder_).value());
-    if (!ledger_->set_budget(purse_, {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta),
-                                      privacy::Composition::kPlans}))
+    if (!ledger_->set_budget(purse_, {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Composition::kPlans}))
       std::abort();
   }
   ~Purse() {
@@ -57,9 +55,7 @@ class Purse {
   }
   Purse(const Purse&) = delete;
   Purse& operator=(const Purse&) = delete;
-  privacy::Gate gate(privacy::Bits& bits) {
-    return privacy::Gate::open(*ledger_, purse_, "bench", bits).value();
-  }
+  privacy::Gate gate(privacy::Bits& bits) { return privacy::Gate::open(*ledger_, purse_, "bench", bits).value(); }
 
  private:
   std::string folder_;
@@ -85,16 +81,14 @@ bool says(const Options& options, const char* key, const char* value) {
   return found != options.end() && found->second == value;
 }
 
-Result<algorithms::Fit> train(const std::string& verb, const algorithms::Problem& problem,
-                              const Options& options) {
+Result<algorithms::Fit> train(const std::string& verb, const algorithms::Problem& problem, const Options& options) {
   const auto seed = static_cast<std::uint64_t>(number(options, "seed").value_or(0));
   if (verb == "cd")
     return algorithms::coordinate_descent(
         problem,
         {.passes = whole(options, "passes"),
          .step = number(options, "step"),
-         .order = says(options, "order", "uniform") ? algorithms::CoordinateOrder::kUniform
-                                                    : algorithms::CoordinateOrder::kCyclic,
+         .order = says(options, "order", "uniform") ? algorithms::CoordinateOrder::kUniform : algorithms::CoordinateOrder::kCyclic,
          .seed = seed},
         {});
   algorithms::SgdSettings settings{.steps = whole(options, "steps"),
@@ -136,8 +130,7 @@ int main() {
       double epsilon = 1, delta = 0, rate = 1;
       std::int64_t steps = 1;
       words >> epsilon >> delta >> rate >> steps;
-      const privacy::Target target{*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta),
-                                   privacy::Neighbours::kAddRemove};
+      const privacy::Target target{*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Neighbours::kAddRemove};
       std::printf("%.17g\n", privacy::sampled_gaussian_noise(target, rate, steps).value());
     } else if (verb == "draws") {
       std::size_t count = 0;
@@ -159,8 +152,7 @@ int main() {
       words >> path;
       std::ofstream file(path, std::ios::binary);
       for (const std::vector<double>* part : {&fit.weights, &fit.intercepts})
-        file.write(reinterpret_cast<const char*>(part->data()),
-                   static_cast<std::streamsize>(part->size() * sizeof(double)));
+        file.write(reinterpret_cast<const char*>(part->data()), static_cast<std::streamsize>(part->size() * sizeof(double)));
       std::printf("ok\n");
     } else {
       std::string epsilon, word;
@@ -170,21 +162,18 @@ int main() {
       while (words >> word) options[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
       const bool open = epsilon == "inf";
       const double target = open ? 1.0 : std::stod(epsilon);
-      const auto neighbours = says(options, "neighbours", "replace-one") ? privacy::Neighbours::kReplaceOne
-                                                                         : privacy::Neighbours::kAddRemove;
+      const auto neighbours =
+          says(options, "neighbours", "replace-one") ? privacy::Neighbours::kReplaceOne : privacy::Neighbours::kAddRemove;
       // Under add-remove the public number of records is stated; here it is n.
       const privacy::GridFeatures& grid = neighbours == privacy::Neighbours::kReplaceOne ? *known : *stated;
       Purse purse(target, delta, neighbours);
       const auto bits = privacy::SecureGenerator::from_system().value();
       privacy::Gate gate = purse.gate(*bits);
       const algorithms::PrivateTerms terms{
-          .target = {*privacy::Epsilon::make(target), *privacy::Delta::make(delta), neighbours},
-          .features = &grid,
-          .gate = &gate};
-      const glm::Objective objective{.task = glm::Task::kLogistic,
-                                     .intercept = number(options, "intercept").value_or(0) != 0
-                                                      ? glm::Intercept::kPenalised
-                                                      : glm::Intercept::kNone};
+          .target = {*privacy::Epsilon::make(target), *privacy::Delta::make(delta), neighbours}, .features = &grid, .gate = &gate};
+      const glm::Objective objective{
+          .task = glm::Task::kLogistic,
+          .intercept = number(options, "intercept").value_or(0) != 0 ? glm::Intercept::kPenalised : glm::Intercept::kNone};
       const double cpu = cpu_seconds();
       const double wall = wall_seconds();
       auto trained = train(verb, {grid.matrix(), data.labels, objective, open ? nullptr : &terms}, options);
@@ -192,8 +181,7 @@ int main() {
         std::printf("error %s\n", trained.error().message.c_str());
       } else {
         fit = *std::move(trained);
-        std::printf("%.9f %.9f %d %.9g\n", cpu_seconds() - cpu, wall_seconds() - wall, fit.iterations,
-                    fit.objective);
+        std::printf("%.9f %.9f %d %.9g\n", cpu_seconds() - cpu, wall_seconds() - wall, fit.iterations, fit.objective);
       }
     }
     std::fflush(stdout);

@@ -164,8 +164,10 @@ void best_settings(const char* name, const Study& study, const std::vector<int>&
     }
   fmt::print("| {} |", name);
   for (const Best& found : best)
-    if (local_steps.size() == 1) fmt::print(" {:.5g} (step {}) |", found.objective, found.step);
-    else fmt::print(" {:.5g} (K = {}, step {}) |", found.objective, found.local_steps, found.step);
+    if (local_steps.size() == 1)
+      fmt::print(" {:.5g} (step {}) |", found.objective, found.step);
+    else
+      fmt::print(" {:.5g} (K = {}, step {}) |", found.objective, found.local_steps, found.step);
   fmt::print("\n");
   std::fflush(stdout);
 }

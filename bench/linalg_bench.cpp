@@ -53,12 +53,21 @@ struct Pair {
 // Repeats short kernels so that a measurement lasts some milliseconds.
 template <class Ours, class Other>
 Pair compare(const Ours& ours, const Other& other) {
-  const auto repeats = [](const auto& f) { f(); return std::max(1, static_cast<int>(0.01 / (seconds(f) + 1e-9))); };
+  const auto repeats = [](const auto& f) {
+    f();
+    return std::max(1, static_cast<int>(0.01 / (seconds(f) + 1e-9)));
+  };
   const int our_repeats = repeats(ours), other_repeats = repeats(other);
   std::vector<double> a, b, ratios;
   for (int pair = 0; pair < kPairs; ++pair) {
-    a.push_back(seconds([&] { for (int k = 0; k < our_repeats; ++k) ours(); }) / our_repeats);
-    b.push_back(seconds([&] { for (int k = 0; k < other_repeats; ++k) other(); }) / other_repeats);
+    a.push_back(seconds([&] {
+                  for (int k = 0; k < our_repeats; ++k) ours();
+                }) /
+                our_repeats);
+    b.push_back(seconds([&] {
+                  for (int k = 0; k < other_repeats; ++k) other();
+                }) /
+                other_repeats);
     ratios.push_back(b.back() / a.back());
   }
   return {median(a), median(b), median(ratios)};
@@ -170,13 +179,16 @@ void dense() {
   const std::vector<double> r = normal_vector(static_cast<std::size_t>(rows)), w = normal_vector(static_cast<std::size_t>(cols));
   std::vector<double> gradient(w.size()), margins(r.size());
   const auto read = [&] { sink = read_only_sum(values); };
-  compare("dense A'r, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply_transposed(r, gradient); }, read);
-  compare("dense A w, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply(w, margins); }, read);
+  compare(
+      "dense A'r, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply_transposed(r, gradient); }, read);
+  compare(
+      "dense A w, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply(w, margins); }, read);
   const Eigen::Map<const Eigen::MatrixXd> peer(values.data(), rows, cols);
   const Eigen::Map<const Eigen::VectorXd> right(r.data(), rows);
   Eigen::VectorXd result(cols);
-  compare("dense A'r, 6000 x 5000 doubles", "Eigen", [&] { a.multiply_transposed(r, gradient); },
-          [&] { result.noalias() = peer.transpose() * right; });
+  compare(
+      "dense A'r, 6000 x 5000 doubles", "Eigen", [&] { a.multiply_transposed(r, gradient); },
+      [&] { result.noalias() = peer.transpose() * right; });
 }
 
 void sparse_products(std::string_view name, const Entries& entries) {
@@ -187,10 +199,11 @@ void sparse_products(std::string_view name, const Entries& entries) {
   std::vector<double> gradient(w.size()), margins(r.size());
   const Eigen::Map<const Eigen::VectorXd> right(r.data(), a.rows()), left(w.data(), a.cols());
   Eigen::VectorXd result(a.cols()), products(a.rows());
-  compare(fmt::format("A'r, {}", name), "Eigen CSC", [&] { a.multiply_transposed(r, gradient); },
-          [&] { result.noalias() = peer.transpose() * right; });
-  compare(fmt::format("A w, {}", name), "Eigen CSR", [&] { a.multiply(w, margins); },
-          [&] { products.noalias() = peer_rows * left; });
+  compare(
+      fmt::format("A'r, {}", name), "Eigen CSC", [&] { a.multiply_transposed(r, gradient); },
+      [&] { result.noalias() = peer.transpose() * right; });
+  compare(
+      fmt::format("A w, {}", name), "Eigen CSR", [&] { a.multiply(w, margins); }, [&] { products.noalias() = peer_rows * left; });
 }
 
 void grams() {
@@ -202,8 +215,9 @@ void grams() {
   std::vector<double> gram(123 * 123);
   const Eigen::Map<const Eigen::VectorXd> h(weights.data(), a.rows());
   Eigen::SparseMatrix<double> product;
-  compare("A'HA, a9a's shape", "Eigen sparse", [&] { weighted_gram(a, weights, gram); },
-          [&] { product = peer.transpose() * (h.asDiagonal() * peer); });
+  compare(
+      "A'HA, a9a's shape", "Eigen sparse", [&] { weighted_gram(a, weights, gram); },
+      [&] { product = peer.transpose() * (h.asDiagonal() * peer); });
   const Index n = 6000, d = 1000;
   const std::vector<double> values = normal_vector(static_cast<std::size_t>(n) * static_cast<std::size_t>(d));
   const Matrix b = Matrix::from_dense(n, d, values);
@@ -211,12 +225,13 @@ void grams() {
   const Eigen::Map<const Eigen::MatrixXd> peer_dense(values.data(), n, d);
   Eigen::MatrixXd result(d, d);
   const std::span<const double> head = std::span(weights).first(static_cast<std::size_t>(n));
-  compare("A'HA, 6000 x 1000 dense", "Eigen syrk", [&] { weighted_gram(b, head, big); },
-          [&] {
-            const Eigen::MatrixXd scaled = h.head(n).cwiseSqrt().asDiagonal() * peer_dense;
-            result.setZero();
-            result.selfadjointView<Eigen::Upper>().rankUpdate(scaled.transpose());
-          });
+  compare(
+      "A'HA, 6000 x 1000 dense", "Eigen syrk", [&] { weighted_gram(b, head, big); },
+      [&] {
+        const Eigen::MatrixXd scaled = h.head(n).cwiseSqrt().asDiagonal() * peer_dense;
+        result.setZero();
+        result.selfadjointView<Eigen::Upper>().rankUpdate(scaled.transpose());
+      });
 }
 
 // Share of nonzeros at which a dense column is as fast as a sparse one, by type.

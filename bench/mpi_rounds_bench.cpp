@@ -39,7 +39,8 @@ double ours(const transport::MpiWorld& world, std::size_t numbers, int rounds) {
     rounds::Terms terms{.job = "mean"};
     for (int p = 0; p < world.size(); ++p) terms.parties.push_back(fmt::format("{}", p));
     auto exchange = rounds::Exchange::make(channel, std::move(terms));
-    if (!exchange || !exchange->open() || !rounds::drive(mean, {0, std::vector<double>(numbers, 0.0)}, *exchange)) transport::MpiWorld::abort(1);
+    if (!exchange || !exchange->open() || !rounds::drive(mean, {0, std::vector<double>(numbers, 0.0)}, *exchange))
+      transport::MpiWorld::abort(1);
     exchange->close();
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -55,7 +56,8 @@ double by_hand(const transport::MpiWorld& world, std::size_t numbers, int rounds
   std::vector<double> difference(numbers);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t j = 0; j < numbers; ++j) difference[j] = own[j] - estimate[j];
-    MPI_Allgatherv(difference.data(), static_cast<int>(numbers), MPI_DOUBLE, all.data(), counts.data(), offsets.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Allgatherv(difference.data(), static_cast<int>(numbers), MPI_DOUBLE, all.data(), counts.data(), offsets.data(), MPI_DOUBLE,
+                   MPI_COMM_WORLD);
     for (std::size_t p = 0; p < counts.size(); ++p)
       for (std::size_t j = 0; j < numbers; ++j) estimate[j] += 0.5 * all[p * numbers + j] / static_cast<double>(counts.size());
   }

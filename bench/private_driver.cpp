@@ -55,8 +55,7 @@ struct GridData : Data {
 
 GridData on_grid(Data plain, double bound) {
   GridData data{std::move(plain), {}};
-  data.grid = *privacy::GridFeatures::make(
-      data.features, std::vector<double>(static_cast<std::size_t>(data.features.cols()), bound));
+  data.grid = *privacy::GridFeatures::make(data.features, std::vector<double>(static_cast<std::size_t>(data.features.cols()), bound));
   return data;
 }
 
@@ -138,27 +137,22 @@ class Purses {
 
   privacy::Gate gate(const std::string& plan, const Run& run, privacy::Bits& bits) {
     const privacy::Purse purse = of(plan);
-    if (paid_.contains(plan))
-      return std::move(*privacy::Gate::resume(*ledger_, purse, "run", bits, {}, privacy::AnswersAreMarked{}));
-    (void)ledger_->set_budget(purse, {*privacy::Epsilon::make(100 * run.epsilon),
-                                      *privacy::Delta::make(run.delta), privacy::Composition::kPlans});
+    if (paid_.contains(plan)) return std::move(*privacy::Gate::resume(*ledger_, purse, "run", bits, {}, privacy::AnswersAreMarked{}));
+    (void)ledger_->set_budget(purse,
+                              {*privacy::Epsilon::make(100 * run.epsilon), *privacy::Delta::make(run.delta), privacy::Composition::kPlans});
     return std::move(*privacy::Gate::open(*ledger_, purse, "run", bits));
   }
   void paid(const std::string& plan) { paid_.insert(plan); }
 
  private:
-  static privacy::Purse of(const std::string& plan) {
-    return {plan, privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne};
-  }
+  static privacy::Purse of(const std::string& plan) { return {plan, privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne}; }
   std::filesystem::path folder_;
   std::optional<privacy::Ledger> ledger_;
   std::set<std::string> paid_;
 };
 
-const std::map<std::string, GreedyRule> kRules = {{"gs", GreedyRule::kSmooth},
-                                                  {"gs-s", GreedyRule::kSubgradient},
-                                                  {"gs-r", GreedyRule::kStep},
-                                                  {"gs-q", GreedyRule::kDecrease}};
+const std::map<std::string, GreedyRule> kRules = {
+    {"gs", GreedyRule::kSmooth}, {"gs-s", GreedyRule::kSubgradient}, {"gs-r", GreedyRule::kStep}, {"gs-q", GreedyRule::kDecrease}};
 
 Result<Fit> train(const Run& run, const Problem& problem, const Observer& observer) {
   const auto steps = run.steps > 0 ? std::optional<int>(run.steps) : std::nullopt;
@@ -193,16 +187,14 @@ Result<Fit> train(const Run& run, const Problem& problem, const Observer& observ
 std::string plan_of(const Run& run, const GridData& data, bool all) {
   std::ostringstream name;
   name.precision(17);
-  name << run.algorithm << ' ' << run.steps << ' ' << run.share << ' ' << run.epsilon << ' ' << run.delta
-       << ' ' << run.calibration << ' ' << data.features.cols() << ' ' << data.features.rows() << ' '
-       << run.clip << ' ' << run.smoothness;
-  if (all)
-    name << ' ' << run.bound << ' ' << run.row_bound << ' ' << run.label_bound << ' ' << data.grid->bound(0);
+  name << run.algorithm << ' ' << run.steps << ' ' << run.share << ' ' << run.epsilon << ' ' << run.delta << ' ' << run.calibration << ' '
+       << data.features.cols() << ' ' << data.features.rows() << ' ' << run.clip << ' ' << run.smoothness;
+  if (all) name << ' ' << run.bound << ' ' << run.row_bound << ' ' << run.label_bound << ' ' << data.grid->bound(0);
   return name.str();
 }
 
-std::string answer(const Run& run, const GridData& data, const glm::Objective& objective,
-                   const std::vector<double>& optimum, Purses& purses, bool all) {
+std::string answer(const Run& run, const GridData& data, const glm::Objective& objective, const std::vector<double>& optimum,
+                   Purses& purses, bool all) {
   const std::string plan = plan_of(run, data, all) + (objective.task == glm::Task::kLinear ? " linear" : "");
   privacy::SeededGenerator bits(run.seed);
   privacy::Gate gate = purses.gate(plan, run, bits);
@@ -211,9 +203,7 @@ std::string answer(const Run& run, const GridData& data, const glm::Objective& o
       .calibration = run.calibration == "paper" ? Calibration::kPaper : Calibration::kProved,
       .smoothness = run.smoothness == "private" ? Smoothness::kPrivate : Smoothness::kBounds,
       .derivative_bound = run.bound,
-      .row_bound = run.row_bound > 0
-                       ? run.row_bound
-                       : data.grid->bound(0) * std::sqrt(static_cast<double>(data.features.cols())),
+      .row_bound = run.row_bound > 0 ? run.row_bound : data.grid->bound(0) * std::sqrt(static_cast<double>(data.features.cols())),
       .label_bound = run.label_bound,
       .features = &*data.grid,
       .gate = &gate};
@@ -229,8 +219,7 @@ std::string answer(const Run& run, const GridData& data, const glm::Objective& o
     if (at.iteration == 1) first = last;
     return true;
   });
-  if (!fit && !all)
-    return answer(run, data, objective, optimum, purses, true);  // its plan may be another one after all
+  if (!fit && !all) return answer(run, data, objective, optimum, purses, true);  // its plan may be another one after all
   if (!fit) return "error " + fit.error().message;
   purses.paid(plan);
   const double value = glm::evaluate(objective, data.features, data.labels, fit->weights, fit->intercepts);
@@ -239,9 +228,8 @@ std::string answer(const Run& run, const GridData& data, const glm::Objective& o
     if (fit->weights[c] != 0) ++(optimum[c] != 0 ? right : wrong);
   std::ostringstream text;
   text.precision(12);
-  text << (fit->iterations > 1 ? (last - first) / (fit->iterations - 1) : last - begin) << ' '
-       << cpu_seconds() - begin << ' ' << value << ' ' << fit->iterations << ' ' << right << ' ' << wrong
-       << ' ' << gate.receipts().front().epsilon;
+  text << (fit->iterations > 1 ? (last - first) / (fit->iterations - 1) : last - begin) << ' ' << cpu_seconds() - begin << ' ' << value
+       << ' ' << fit->iterations << ' ' << right << ' ' << wrong << ' ' << gate.receipts().front().epsilon;
   return text.str();
 }
 

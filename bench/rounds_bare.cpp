@@ -62,9 +62,7 @@ class Sum final : public grpc::Service {
     AddMethod(new grpc::internal::RpcServiceMethod(
         kMethod, grpc::internal::RpcMethod::BIDI_STREAMING,
         new grpc::internal::BidiStreamingHandler<Sum, ByteBuffer, ByteBuffer>(
-            [](Sum* self, grpc::ServerContext*, grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>* stream) {
-              return self->serve(stream);
-            },
+            [](Sum* self, grpc::ServerContext*, grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>* stream) { return self->serve(stream); },
             this)));
   }
   grpc::Status serve(grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>* stream) {
@@ -132,14 +130,11 @@ int join(int port, const std::string& name, std::size_t floats, const std::strin
   arguments.SetMaxReceiveMessageSize(-1);
   const auto channel = grpc::CreateCustomChannel(
       "127.0.0.1:" + std::to_string(port),
-      grpc::SslCredentials(
-          {read(folder + "/ca.pem"), read(folder + "/" + name + ".key"), read(folder + "/" + name + ".pem")}),
-      arguments);
+      grpc::SslCredentials({read(folder + "/ca.pem"), read(folder + "/" + name + ".key"), read(folder + "/" + name + ".pem")}), arguments);
   grpc::ClientContext context;
   const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel);
   const std::unique_ptr<grpc::ClientReaderWriter<ByteBuffer, ByteBuffer>> stream(
-      grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(channel.get(), method,
-                                                                                &context));
+      grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(channel.get(), method, &context));
   const Floats own(floats, 0.25F);
   Floats mean;
   Floats reply(floats);
@@ -157,7 +152,6 @@ int join(int port, const std::string& name, std::size_t floats, const std::strin
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const auto number = [&](std::size_t i) { return std::atoi(words.at(i).c_str()); };
-  if (words.at(0) == "server")
-    return serve(static_cast<std::size_t>(number(1)), number(2), number(3), words.at(4));
+  if (words.at(0) == "server") return serve(static_cast<std::size_t>(number(1)), number(2), number(3), words.at(4));
   return join(number(1), words.at(2), static_cast<std::size_t>(number(3)), words.at(4));
 }

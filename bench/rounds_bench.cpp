@@ -55,8 +55,7 @@ struct Averaging {
   using Data = Floats;
 
   Task ask(const Iterate& iterate) const { return {iterate.mean}; }
-  Result<privacy::Released<Reply>> answer(const Task& task, const Data& own, Memory&,
-                                          privacy::Gate& gate) const {
+  Result<privacy::Released<Reply>> answer(const Task& task, const Data& own, Memory&, privacy::Gate& gate) const {
     Reply reply;
     local_work(task.mean, own, reply.values);
     return gate.unprotected(privacy::Private(std::move(reply)));
@@ -64,8 +63,7 @@ struct Averaging {
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     ++iterate.round;
     std::fill(iterate.mean.begin(), iterate.mean.end(), 0.0F);
-    for (const auto& answer : answers)
-      add(answer.reply.values, 1.0F / static_cast<float>(answers.size()), iterate.mean);
+    for (const auto& answer : answers) add(answer.reply.values, 1.0F / static_cast<float>(answers.size()), iterate.mean);
     return iterate;
   }
   bool done(const Iterate& iterate) const { return iterate.round >= rounds; }
@@ -117,18 +115,16 @@ class Laps {
 
 Result<void> serve(std::size_t floats, int rounds, int clients, const std::string& folder) {
   PARLEY_TRY(auto own, credentials(folder, "coordinator"));
-  PARLEY_TRY(const auto server,
-             transport::GrpcServer::listen({"127.0.0.1:0", std::move(own), names(clients)}));
+  PARLEY_TRY(const auto server, transport::GrpcServer::listen({"127.0.0.1:0", std::move(own), names(clients)}));
   fmt::print("port {}\n", server->port());
   std::fflush(stdout);
   PARLEY_TRY(auto exchange, rounds::Exchange::make(*server, {.parties = names(clients), .job = "bench"}));
   PARLEY_CHECK(exchange.open());
   Laps laps;
-  const auto end =
-      rounds::drive<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, exchange, [&](std::int64_t, const auto&) {
-        laps.lap();
-        return true;
-      });
+  const auto end = rounds::drive<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, exchange, [&](std::int64_t, const auto&) {
+    laps.lap();
+    return true;
+  });
   if (!end) return fail(end.error());
   fmt::print("{:.4f}\n", laps.median());
   return exchange.close();
@@ -138,17 +134,13 @@ Result<void> join(int port, const std::string& name, std::size_t floats, const s
   PARLEY_TRY(auto own, credentials(folder, name));
   const auto admit = [&](const rounds::Opening&) -> Result<rounds::Admission> {
     return rounds::Admission{
-        std::make_unique<rounds::Party<Averaging>>(Averaging{}, Floats(floats, 0.25F),
-                                                   rounds::without_privacy(privacy::Unprotected{})),
+        std::make_unique<rounds::Party<Averaging>>(Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})),
         {},
         {}};
   };
   rounds::Handler handler(admit, "");
-  transport::GrpcClient client({fmt::format("127.0.0.1:{}", port),
-                                std::move(own),
-                                wire::kDefaultLimit,
-                                [&] { return handler.over(); },
-                                {}});
+  transport::GrpcClient client(
+      {fmt::format("127.0.0.1:{}", port), std::move(own), wire::kDefaultLimit, [&] { return handler.over(); }, {}});
   return client.serve([&](std::string_view frame) { return handler.respond(frame); });
 }
 
@@ -177,14 +169,13 @@ Result<void> local(std::size_t floats, int rounds, int clients) {
   const double bare = without_runtime(floats, rounds, clients);
   std::vector<std::unique_ptr<rounds::Party<Averaging>>> parties;
   for (int c = 0; c < clients; ++c)
-    parties.push_back(std::make_unique<rounds::Party<Averaging>>(
-        Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})));
+    parties.push_back(
+        std::make_unique<rounds::Party<Averaging>>(Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})));
   Laps laps;
-  const auto end = rounds::simulate<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, std::move(parties),
-                                               [&](std::int64_t, const auto&) {
-                                                 laps.lap();
-                                                 return true;
-                                               });
+  const auto end = rounds::simulate<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, std::move(parties), [&](std::int64_t, const auto&) {
+    laps.lap();
+    return true;
+  });
   if (!end) return fail(end.error());
   fmt::print("{:.4f} {:.4f}\n", laps.median(), bare);
   return {};

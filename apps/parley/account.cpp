@@ -44,8 +44,7 @@ Json number(double value) {
 
 Json as_json(const Plan& plan, const Account& account) {
   Json all;
-  for (std::size_t i = 0; i < kAccountants.size(); ++i)
-    all[std::string(name(kAccountants[i]))] = number(account.all[i]);
+  for (std::size_t i = 0; i < kAccountants.size(); ++i) all[std::string(name(kAccountants[i]))] = number(account.all[i]);
   Json root;
   root["epsilon"] = number(account.epsilon);
   root["delta"] = number(account.delta);
@@ -59,9 +58,8 @@ Json as_json(const Plan& plan, const Account& account) {
 void print(const Plan& plan, const Account& account, bool asked_for_delta) {
   std::int64_t releases = 0;
   for (const Event& event : plan.events) releases += event.count;
-  fmt::print("epsilon {} at delta {}, {}, {} release{} (accountant: {})\n\n{}\n\n",
-             rounded_up(account.epsilon, 6), rounded_up(account.delta, 6), name(plan.neighbours), releases,
-             releases == 1 ? "" : "s", name(account.chosen),
+  fmt::print("epsilon {} at delta {}, {}, {} release{} (accountant: {})\n\n{}\n\n", rounded_up(account.epsilon, 6),
+             rounded_up(account.delta, 6), name(plan.neighbours), releases, releases == 1 ? "" : "s", name(account.chosen),
              in_words(account.epsilon, account.delta, plan.neighbours));
   fmt::print("{} that each accountant proves\n", asked_for_delta ? "delta" : "epsilon");
   for (std::size_t i = 0; i < kAccountants.size(); ++i) {

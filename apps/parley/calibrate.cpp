@@ -39,9 +39,7 @@ struct Answer {
 
 Result<Answer> sampled(const Target& target, const Options& options) {
   PARLEY_TRY(const double z, sampled_gaussian_noise(target, *options.rate, options.steps));
-  Answer answer{{{"noise_multiplier", z}},
-                {target.neighbours, {{SubsampledGaussian{z, *options.rate}, options.steps}}},
-                {}};
+  Answer answer{{{"noise_multiplier", z}}, {target.neighbours, {{SubsampledGaussian{z, *options.rate}, options.steps}}}, {}};
   PARLEY_TRY(answer.account, account_at_delta(answer.plan, target.delta));
   return answer;
 }
@@ -50,39 +48,31 @@ Result<Answer> select_and_release(const Target& target, const Options& options) 
   SelectAndRelease shape{.steps = options.steps};
   shape.share = options.plan == "release" ? 0 : options.plan == "select" ? 1 : options.share.value_or(0.5);
   if (options.plan == "select+release" && !(shape.share > 0 && shape.share < 1))
-    return fail(bad_input({.field = "--share"}, "must lie strictly between 0 and 1",
-                          fmt::format("{}", shape.share)));
-  shape.noise = options.noise == "gaussian"  ? ValueNoise::kGaussian
-                : options.noise == "laplace" ? ValueNoise::kLaplace
-                                             : ValueNoise::kAuto;
+    return fail(bad_input({.field = "--share"}, "must lie strictly between 0 and 1", fmt::format("{}", shape.share)));
+  shape.noise = options.noise == "gaussian" ? ValueNoise::kGaussian : options.noise == "laplace" ? ValueNoise::kLaplace : ValueNoise::kAuto;
   PARLEY_TRY(const SelectAndReleaseNoise found, select_and_release_noise(target, shape));
   Answer answer{{}, found.plan, found.account};
   if (shape.share > 0) answer.noise.emplace_back("selection_epsilon", found.selection_epsilon);
   if (shape.share < 1) {
     const bool gaussian = found.noise == ValueNoise::kGaussian;
-    answer.noise.emplace_back(gaussian ? "sigma_over_sensitivity" : "laplace_scale_over_sensitivity",
-                              found.value_multiplier);
+    answer.noise.emplace_back(gaussian ? "sigma_over_sensitivity" : "laplace_scale_over_sensitivity", found.value_multiplier);
   }
   return answer;
 }
 
 std::string meaning(const std::string& noise) {
-  if (noise == "noise_multiplier")
-    return "standard deviation of the noise over the largest contribution of one record";
-  if (noise == "selection_epsilon")
-    return "epsilon of each exponential mechanism (Gumbel scale 2 x sensitivity / epsilon)";
-  if (noise == "sigma_over_sensitivity")
-    return "standard deviation of Gaussian noise over the l2-sensitivity";
+  if (noise == "noise_multiplier") return "standard deviation of the noise over the largest contribution of one record";
+  if (noise == "selection_epsilon") return "epsilon of each exponential mechanism (Gumbel scale 2 x sensitivity / epsilon)";
+  if (noise == "sigma_over_sensitivity") return "standard deviation of Gaussian noise over the l2-sensitivity";
   return "scale of Laplace noise over the l1-sensitivity";
 }
 
 Result<int> run(const Options& options) {
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(options.epsilon));
   PARLEY_TRY(const Delta delta, Delta::make(options.delta));
-  const std::vector<std::string> plans{"release", "select", "select+release"},
-      noises{"auto", "gaussian", "laplace"}, relations{"replace-one", "add-remove"};
-  const auto one_of = [](const std::string& value, const std::vector<std::string>& legal,
-                         const char* field) -> Result<void> {
+  const std::vector<std::string> plans{"release", "select", "select+release"}, noises{"auto", "gaussian", "laplace"},
+      relations{"replace-one", "add-remove"};
+  const auto one_of = [](const std::string& value, const std::vector<std::string>& legal, const char* field) -> Result<void> {
     for (const std::string& word : legal)
       if (word == value) return {};
     return fail(bad_input({.field = field}, "unknown value" + suggestion(value, legal), value));
@@ -90,8 +80,7 @@ Result<int> run(const Options& options) {
   PARLEY_CHECK(one_of(options.plan, plans, "--plan"));
   PARLEY_CHECK(one_of(options.noise, noises, "--noise"));
   PARLEY_CHECK(one_of(options.neighbours, relations, "--neighbours"));
-  const Target target{epsilon, delta,
-                      options.neighbours == "add-remove" ? Neighbours::kAddRemove : Neighbours::kReplaceOne};
+  const Target target{epsilon, delta, options.neighbours == "add-remove" ? Neighbours::kAddRemove : Neighbours::kReplaceOne};
   const bool sampling = options.rate.has_value();
   if (sampling && options.plan != "release")
     return fail(bad_input({.field = "--sampling-rate"}, "goes with --plan release only", options.plan));
@@ -108,9 +97,7 @@ Result<int> run(const Options& options) {
     root["neighbours"] = options.neighbours;
     root["steps"] = options.steps;
     for (const auto& [key, value] : answer.noise) root[key] = value;
-    root["spent"] = {{"epsilon", answer.account.epsilon},
-                     {"delta", answer.account.delta},
-                     {"accountant", name(answer.account.chosen)}};
+    root["spent"] = {{"epsilon", answer.account.epsilon}, {"delta", answer.account.delta}, {"accountant", name(answer.account.chosen)}};
     root["events"] = Json::parse(to_json(answer.plan))["events"];
     root["statement"] = in_words(answer.account.epsilon, options.delta, target.neighbours);
     fmt::print("{}\n", root.dump(2));
@@ -121,13 +108,10 @@ Result<int> run(const Options& options) {
     // promise.
     const bool down = key == "selection_epsilon";
     const double unit = std::pow(10.0, std::floor(std::log10(value)) - 5);
-    fmt::print("{} {}\n    {}\n", key,
-               down ? fmt::format("{:.6g}", std::floor(value / unit) * unit) : rounded_up(value, 6),
-               meaning(key));
+    fmt::print("{} {}\n    {}\n", key, down ? fmt::format("{:.6g}", std::floor(value / unit) * unit) : rounded_up(value, 6), meaning(key));
   }
-  fmt::print("\n{} step{} of it spend epsilon {} at delta {}, {} (accountant: {})\n\n{}\n", options.steps,
-             options.steps == 1 ? "" : "s", rounded_up(answer.account.epsilon, 6),
-             rounded_up(options.delta, 6), options.neighbours, name(answer.account.chosen),
+  fmt::print("\n{} step{} of it spend epsilon {} at delta {}, {} (accountant: {})\n\n{}\n", options.steps, options.steps == 1 ? "" : "s",
+             rounded_up(answer.account.epsilon, 6), rounded_up(options.delta, 6), options.neighbours, name(answer.account.chosen),
              in_words(answer.account.epsilon, options.delta, target.neighbours));
   return 0;
 }
@@ -140,14 +124,10 @@ void add_calibrate(CLI::App& app, Exit& exit) {
   verb->add_option("--epsilon", options->epsilon, "what the whole run may spend")->required();
   verb->add_option("--delta", options->delta, "probability with which the bound may fail")->required();
   verb->add_option("--steps", options->steps, "how often the step is repeated (default 1)");
-  verb->add_option("--sampling-rate", options->rate,
-                   "each record joins a step with this probability (DP-SGD)");
-  verb->add_option("--plan", options->plan,
-                   "what a step does: release | select | select+release (default release)");
-  verb->add_option("--share", options->share,
-                   "the selection's part of the cost in select+release (default 0.5)");
-  verb->add_option("--noise", options->noise,
-                   "noise of released values: auto | gaussian | laplace (default auto)");
+  verb->add_option("--sampling-rate", options->rate, "each record joins a step with this probability (DP-SGD)");
+  verb->add_option("--plan", options->plan, "what a step does: release | select | select+release (default release)");
+  verb->add_option("--share", options->share, "the selection's part of the cost in select+release (default 0.5)");
+  verb->add_option("--noise", options->noise, "noise of released values: auto | gaussian | laplace (default auto)");
   verb->add_option("--neighbours", options->neighbours, "replace-one | add-remove (default replace-one)");
   verb->add_flag("--json", options->json, "one JSON document on stdout");
   verb->footer(R"(Examples:

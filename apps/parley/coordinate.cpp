@@ -57,8 +57,7 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
     PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
     outcome.notes = outcome.privacy->notes;
     outcome.trained.provenance.privacy = outcome.privacy->statement;
-    for (catalog::ModelPart& part : outcome.parts)
-      part.trained.provenance.privacy = outcome.privacy->statement;
+    for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front().trained;
   if (!run.left_out.empty()) outcome.notes.push_back(fmt::format("the run began without: {}", fmt::join(run.left_out, ", ")));
@@ -73,8 +72,7 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
   if (job.federation == nullptr)
-    return fail(bad_input({options.job, 0, "algorithm.name"},
-                          "is not for several parties; parley train runs it", job.algorithm));
+    return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
   // Two coordinators on one checkpoint would be one run twice.
@@ -131,8 +129,10 @@ Result<int> coordinate(const CoordinateOptions& options) {
   const std::string unheard = exchange.unheard();
   ended.closed = unheard.empty() || !outcome.parts.empty();
   if (!ended.closed)
-    fmt::print(stderr, "parley: the run is over, but these may lack their part of the model: {}; the same command tells them again "
-               "(or remove {})\n", unheard, ended.checkpoint.string());
+    fmt::print(stderr,
+               "parley: the run is over, but these may lack their part of the model: {}; the same command tells them again "
+               "(or remove {})\n",
+               unheard, ended.checkpoint.string());
   else if (!unheard.empty())
     line.say("the run is over, and these have not heard of it: " + unheard);
   if (options.json)
@@ -148,7 +148,8 @@ void add_coordinate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<CoordinateOptions>();
   CLI::App* verb = app.add_subcommand("coordinate", "Run a job with parties on other machines, over gRPC with mutual TLS");
   verb->add_option("job", options->job, "The job (TOML); where the parties' data are is the parties' business")->required();
-  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")->allow_extra_args(false);
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")
+      ->allow_extra_args(false);
   verb->add_option("--listen", options->listen, "Address to listen on, host:port; port 0: the system chooses")->required();
   verb->add_option("--tls", options->tls, "Folder with ca.pem, coordinator.pem and coordinator.key (parley keys)")->required();
   verb->add_option("--out", options->out, "Folder for model.json, result.json and the checkpoint")->required();

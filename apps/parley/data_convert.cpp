@@ -66,23 +66,18 @@ Result<int> run(const Asked& asked) {
 
 void add_data_convert(CLI::App& data_verb, Exit& exit) {
   auto asked = std::make_shared<Asked>();
-  CLI::App* verb =
-      data_verb.add_subcommand("convert", "CSV to LIBSVM and back; .gz, .zst and .xz by the name");
+  CLI::App* verb = data_verb.add_subcommand("convert", "CSV to LIBSVM and back; .gz, .zst and .xz by the name");
   verb->footer(
       "Examples:\n"
       "  parley data convert examples/readmission/clinic.csv clinic.libsvm.gz --schema "
       "examples/readmission/clinic.schema.toml --names columns.txt\n"
       "  parley data convert clinic.libsvm.gz clinic.csv");
   verb->add_option("in", asked->from, "file to read, packed or not")->required();
-  verb->add_option("out", asked->to, "file to write: .csv or .libsvm, and .gz, .zst or .xz to pack")
-      ->required();
+  verb->add_option("out", asked->to, "file to write: .csv or .libsvm, and .gz, .zst or .xz to pack")->required();
   const auto formats = CLI::IsMember({"csv", "libsvm"});
-  verb->add_option("--from", asked->from_format, "format of the input when its content does not tell")
-      ->check(formats);
-  verb->add_option("--to", asked->to_format, "format of the output when its name does not tell")
-      ->check(formats);
-  verb->add_option("--label", asked->label,
-                   "label column of a CSV file (y, label, target, class by convention)");
+  verb->add_option("--from", asked->from_format, "format of the input when its content does not tell")->check(formats);
+  verb->add_option("--to", asked->to_format, "format of the output when its name does not tell")->check(formats);
+  verb->add_option("--label", asked->label, "label column of a CSV file (y, label, target, class by convention)");
   verb->add_option("--schema", asked->schema, "schema of a CSV input; inferred when absent");
   verb->add_option("--names", asked->names, "CSV to LIBSVM: write the names of the columns here, one a line");
   auto* zero = verb->add_flag("--zero-based", asked->zero_based, "number LIBSVM columns from 0");

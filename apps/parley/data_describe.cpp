@@ -48,8 +48,7 @@ nlohmann::ordered_json as_json(const data::Description& about) {
 }
 
 std::string draft_text(const data::Description& about) {
-  return "# Draft of a schema. Lines marked as a guess were taken from the data: confirm or correct them.\n" +
-         data::to_toml(about.draft);
+  return "# Draft of a schema. Lines marked as a guess were taken from the data: confirm or correct them.\n" + data::to_toml(about.draft);
 }
 
 Result<void> run(const Asked& asked) {

@@ -39,16 +39,13 @@ Result<int> run(const data::Recipe& recipe, const Asked& asked) {
     out["kind"] = generated.kind;
     out["seed"] = asked.seed;
     for (const auto& table : generated.tables)
-      out["tables"].push_back({{"path", table.path.string()},
-                               {"rows", table.rows},
-                               {"columns", table.columns},
-                               {"bytes", table.bytes}});
+      out["tables"].push_back({{"path", table.path.string()}, {"rows", table.rows}, {"columns", table.columns}, {"bytes", table.bytes}});
     out["truth"] = generated.truth.string();
     out["job"] = generated.job.string();
     fmt::print("{}\n", out.dump(1));
   } else {
-    fmt::print("{}wrote {} (the true model) and {}\n{}", lines_about(generated.tables),
-               generated.truth.string(), generated.job.string(), next_step(generated.job));
+    fmt::print("{}wrote {} (the true model) and {}\n{}", lines_about(generated.tables), generated.truth.string(), generated.job.string(),
+               next_step(generated.job));
   }
   return 0;
 }
@@ -61,13 +58,10 @@ CLI::App* add_kind(CLI::App& generate, Exit& exit, const char* name, const char*
   CLI::App* kind = generate.add_subcommand(name, about);
   kind->footer(fmt::format("Example:\n  parley data generate {} {} --out data/{}", name, example, name));
   kind->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
-  kind->add_option("--seed", asked->seed, "same seed, same bytes")
-      ->check(whole_number)
-      ->capture_default_str();
+  kind->add_option("--seed", asked->seed, "same seed, same bytes")->check(whole_number)->capture_default_str();
   kind->add_option("--format", asked->format, "csv or libsvm")->check(CLI::IsMember({"csv", "libsvm"}));
   kind->add_option("--pack", asked->pack, "gz, zst or xz")->check(CLI::IsMember({"gz", "zst", "xz"}));
-  kind->add_option("--decimals", asked->decimals, "round features to this many decimals: smaller files")
-      ->check(CLI::Range(0, 15));
+  kind->add_option("--decimals", asked->decimals, "round features to this many decimals: smaller files")->check(CLI::Range(0, 15));
   kind->add_flag("--force", asked->force, "replace files that are there");
   kind->add_flag("--json", asked->json, "say what was written as JSON");
   kind->callback([recipe, asked, &exit] { exit.finish(run(*recipe, *asked)); });
@@ -76,42 +70,35 @@ CLI::App* add_kind(CLI::App& generate, Exit& exit, const char* name, const char*
 
 void add_sparse_regression(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::SparseRegression>();
-  CLI::App* kind = add_kind(generate, exit, "sparse-regression",
-                            "y = A x + noise, A and x sparse with N(0,1) entries (Lou & Cheung, Section V)",
-                            "--rows 2000 --columns 20000 --density 0.1 --model-density 0.05", r);
+  CLI::App* kind =
+      add_kind(generate, exit, "sparse-regression", "y = A x + noise, A and x sparse with N(0,1) entries (Lou & Cheung, Section V)",
+               "--rows 2000 --columns 20000 --density 0.1 --model-density 0.05", r);
   kind->add_option("--rows,-n", r->rows, "records")->capture_default_str();
   kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
   kind->add_option("--density", r->feature_density, "share of nonzero features")->capture_default_str();
-  kind->add_option("--model-density", r->model_density, "share of nonzero coefficients")
-      ->capture_default_str();
+  kind->add_option("--model-density", r->model_density, "share of nonzero coefficients")->capture_default_str();
   kind->add_option("--noise", r->noise, "standard deviation of the label noise")->capture_default_str();
 }
 
 void add_log_normal(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::LogNormal>();
-  CLI::App* kind =
-      add_kind(generate, exit, "log-normal",
-               "classes -1/+1 from a quasi-sparse log-normal model (Mangold et al., log1 and log2)",
-               "--sigma 2 --seed 7", r);
+  CLI::App* kind = add_kind(generate, exit, "log-normal",
+                            "classes -1/+1 from a quasi-sparse log-normal model (Mangold et al., log1 and log2)", "--sigma 2 --seed 7", r);
   kind->add_option("--rows,-n", r->rows, "records")->capture_default_str();
   kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
-  kind->add_option("--sigma", r->sigma, "spread of the log-normal weights: 1 gives log1, 2 gives log2")
-      ->capture_default_str();
+  kind->add_option("--sigma", r->sigma, "spread of the log-normal weights: 1 gives log1, 2 gives log2")->capture_default_str();
   static const std::map<std::string, data::LabelDraw> kDraws = {{"logistic", data::LabelDraw::kLogistic},
                                                                 {"noisy-sign", data::LabelDraw::kNoisySign}};
-  kind->add_option("--labels", r->labels,
-                   "logistic: +1 with probability 1/(1+exp(-<x,w>)); noisy-sign: the sign of <x,w> + noise")
+  kind->add_option("--labels", r->labels, "logistic: +1 with probability 1/(1+exp(-<x,w>)); noisy-sign: the sign of <x,w> + noise")
       ->transform(CLI::CheckedTransformer(kDraws).description("logistic|noisy-sign"))
       ->default_str("logistic");
-  kind->add_option("--noise", r->noise, "standard deviation of the noise of noisy-sign")
-      ->capture_default_str();
+  kind->add_option("--noise", r->noise, "standard deviation of the noise of noisy-sign")->capture_default_str();
 }
 
 void add_square(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::Square>();
-  CLI::App* kind = add_kind(generate, exit, "square",
-                            "as many features as records, 10 nonzero coefficients (Mangold et al., square)",
-                            "--noise 0.5", r);
+  CLI::App* kind =
+      add_kind(generate, exit, "square", "as many features as records, 10 nonzero coefficients (Mangold et al., square)", "--noise 0.5", r);
   kind->add_option("--rows,-n", r->rows, "records")->capture_default_str();
   kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
   kind->add_option("--nonzeros", r->nonzeros, "nonzero coefficients")->capture_default_str();
@@ -120,45 +107,37 @@ void add_square(CLI::App& generate, Exit& exit) {
 }
 
 void add_non_iid(CLI::App& generate, Exit& exit, bool classify) {
-  auto r =
-      std::make_shared<data::NonIid>(classify ? data::NonIid::classification() : data::NonIid::regression());
-  CLI::App* kind = add_kind(
-      generate, exit, classify ? "non-iid-classification" : "non-iid-regression",
-      classify ? "clients whose data and models differ, top records labelled 1 (Tong et al., simulation II)"
-               : "clients whose data and models differ (Tong et al., simulation I)",
-      classify ? "--clients 10 --alpha 1 --beta 1 --decimals 4" : "--clients 10 --alpha 1 --beta 1", r);
+  auto r = std::make_shared<data::NonIid>(classify ? data::NonIid::classification() : data::NonIid::regression());
+  CLI::App* kind = add_kind(generate, exit, classify ? "non-iid-classification" : "non-iid-regression",
+                            classify ? "clients whose data and models differ, top records labelled 1 (Tong et al., simulation II)"
+                                     : "clients whose data and models differ (Tong et al., simulation I)",
+                            classify ? "--clients 10 --alpha 1 --beta 1 --decimals 4" : "--clients 10 --alpha 1 --beta 1", r);
   kind->add_option("--clients", r->clients, "parties")->capture_default_str();
   kind->add_option("--rows,-n", r->rows, "records of each client")->capture_default_str();
   kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
-  kind->add_option("--nonzeros", r->nonzeros, "leading nonzero entries of each client's model")
-      ->capture_default_str();
-  if (classify)
-    kind->add_option("--positives", r->positives, "records of each client labelled 1")->capture_default_str();
+  kind->add_option("--nonzeros", r->nonzeros, "leading nonzero entries of each client's model")->capture_default_str();
+  if (classify) kind->add_option("--positives", r->positives, "records of each client labelled 1")->capture_default_str();
   kind->add_option("--alpha", r->alpha, "variance of u_i: how much the models differ")->capture_default_str();
   kind->add_option("--beta", r->beta, "variance of B_i: how much the data differ")->capture_default_str();
 }
 
 void add_star(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::Star>();
-  CLI::App* kind =
-      add_kind(generate, exit, "star", "a fact table, dimension tables with keys, and one model over all",
-               "--rows 5000 --dimension 200x8 --dimension 50x4 --skew 1.2", r);
+  CLI::App* kind = add_kind(generate, exit, "star", "a fact table, dimension tables with keys, and one model over all",
+                            "--rows 5000 --dimension 200x8 --dimension 50x4 --skew 1.2", r);
   kind->add_option("--rows,-n", r->rows, "rows of the fact table")->capture_default_str();
   kind->add_option("--columns,-d", r->columns, "features of the fact table")->capture_default_str();
   auto sizes = std::make_shared<std::vector<std::string>>();
-  kind->add_option("--dimension", *sizes,
-                   "rows and features of a dimension table; repeat for more (1000x10 100x5)")
+  kind->add_option("--dimension", *sizes, "rows and features of a dimension table; repeat for more (1000x10 100x5)")
       ->type_name("ROWSxCOLUMNS");
-  kind->add_option("--fact-parts", r->fact_parts, "write the fact table as a union of this many files")
-      ->capture_default_str();
+  kind->add_option("--fact-parts", r->fact_parts, "write the fact table as a union of this many files")->capture_default_str();
   kind->add_option("--skew", r->skew, "the r-th most used key has weight r^-skew")->capture_default_str();
   static const std::map<std::string, data::Star::Task> kTasks = {{"linear", data::Star::Task::kLinear},
                                                                  {"logistic", data::Star::Task::kLogistic}};
   kind->add_option("--task", r->task, "labels: linear or logistic")
       ->transform(CLI::CheckedTransformer(kTasks).description("linear|logistic"))
       ->default_str("linear");
-  kind->add_option("--noise", r->noise, "standard deviation of the noise of linear labels")
-      ->capture_default_str();
+  kind->add_option("--noise", r->noise, "standard deviation of the noise of linear labels")->capture_default_str();
   kind->parse_complete_callback([r, sizes] {
     if (sizes->empty()) return;
     r->dimensions.clear();
@@ -169,8 +148,7 @@ void add_star(CLI::App& generate, Exit& exit) {
       const bool crossed = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
       const auto columns = crossed ? std::from_chars(rows.ptr + 1, end, dimension.columns) : rows;
       if (!crossed || columns.ec != std::errc() || columns.ptr != end)
-        throw CLI::ValidationError("--dimension",
-                                   "needs the form ROWSxCOLUMNS, as in 200x8 (got '" + size + "')");
+        throw CLI::ValidationError("--dimension", "needs the form ROWSxCOLUMNS, as in 200x8 (got '" + size + "')");
       r->dimensions.push_back(dimension);
     }
   });
@@ -179,8 +157,7 @@ void add_star(CLI::App& generate, Exit& exit) {
 }  // namespace
 
 void add_data_generate(CLI::App& data_verb, Exit& exit) {
-  CLI::App* generate =
-      data_verb.add_subcommand("generate", "make the papers' synthetic data, with its true model");
+  CLI::App* generate = data_verb.add_subcommand("generate", "make the papers' synthetic data, with its true model");
   generate->require_subcommand(1);
   generate->footer(
       "Example:\n  parley data generate sparse-regression --rows 800 --columns 8000 --out data/sparse\n\n"

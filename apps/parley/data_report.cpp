@@ -22,21 +22,19 @@ std::string lines_about(const std::vector<data::WrittenTable>& tables) {
       rows += table.rows;
       columns = std::max(columns, table.columns);
     }
-    return fmt::format("wrote {} files, {} to {}: {} rows in all, up to {} columns, {}\n", tables.size(),
-                       tables.front().path.string(), tables.back().path.filename().string(),
-                       with_commas(rows), with_commas(columns), human_bytes(static_cast<double>(bytes)));
+    return fmt::format("wrote {} files, {} to {}: {} rows in all, up to {} columns, {}\n", tables.size(), tables.front().path.string(),
+                       tables.back().path.filename().string(), with_commas(rows), with_commas(columns),
+                       human_bytes(static_cast<double>(bytes)));
   }
   std::string out;
   for (const auto& table : tables)
-    out += fmt::format("wrote {}: {}, {}\n", table.path.string(), shape(table),
-                       human_bytes(static_cast<double>(table.bytes)));
+    out += fmt::format("wrote {}: {}, {}\n", table.path.string(), shape(table), human_bytes(static_cast<double>(table.bytes)));
   return out;
 }
 
 std::string whole_number(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return digits ? std::string()
-                : fmt::format("must be a whole number of at least 0 (got '{}')", printable(text, 60));
+  return digits ? std::string() : fmt::format("must be a whole number of at least 0 (got '{}')", printable(text, 60));
 }
 
 std::string lines_about(const std::vector<std::string>& notes) {

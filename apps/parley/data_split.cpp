@@ -50,14 +50,9 @@ data::SplitPlan plan_of(const Asked& asked, bool parts_given) {
     if (!parts_given && !asked.names.empty()) plan.parts = asked.names.size();
     return plan;
   }
-  if (asked.by == "tables")
-    return data::SplitTables{.keys = asked.keys, .label = asked.label, .id = asked.id};
-  data::SplitRows plan{.parts = asked.parts,
-                       .shares = asked.shares,
-                       .alpha = asked.alpha,
-                       .shards = asked.shards,
-                       .label = asked.label,
-                       .id = asked.id};
+  if (asked.by == "tables") return data::SplitTables{.keys = asked.keys, .label = asked.label, .id = asked.id};
+  data::SplitRows plan{
+      .parts = asked.parts, .shares = asked.shares, .alpha = asked.alpha, .shards = asked.shards, .label = asked.label, .id = asked.id};
   if (!parts_given && !asked.shares.empty()) plan.parts = asked.shares.size();
   if (!parts_given && asked.shares.empty() && !asked.names.empty()) plan.parts = asked.names.size();
   if (asked.skew == "label") plan.skew = data::RowSkew::kDirichlet;
@@ -88,8 +83,8 @@ Result<int> run(const Asked& asked, bool parts_given) {
     out["notes"] = split.notes;
     fmt::print("{}\n", out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print("{}{}wrote {} (who got what) and {}\n{}", lines_about(split.tables), lines_about(split.notes),
-               split.record.string(), split.job.string(), next_step(split.job));
+    fmt::print("{}{}wrote {} (who got what) and {}\n{}", lines_about(split.tables), lines_about(split.notes), split.record.string(),
+               split.job.string(), next_step(split.job));
   }
   return 0;
 }
@@ -105,10 +100,8 @@ void check_applies(const CLI::App& verb, const Asked& asked) {
   for (const auto& [option, ways] : kOnlyFor)
     if (verb.count(option) > 0 && std::find(ways.begin(), ways.end(), asked.by) == ways.end())
       throw CLI::ValidationError(option, fmt::format("does not go with --by {}", asked.by));
-  if (verb.count("--alpha") > 0 && asked.skew != "label")
-    throw CLI::ValidationError("--alpha", "needs --skew label");
-  if (verb.count("--shards") > 0 && asked.skew != "shards")
-    throw CLI::ValidationError("--shards", "needs --skew shards");
+  if (verb.count("--alpha") > 0 && asked.skew != "label") throw CLI::ValidationError("--alpha", "needs --skew label");
+  if (verb.count("--shards") > 0 && asked.skew != "shards") throw CLI::ValidationError("--shards", "needs --skew shards");
 }
 
 }  // namespace
@@ -134,32 +127,20 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
                    "cluster (k-means)")
       ->check(CLI::IsMember({"iid", "label", "shards", "cluster"}))
       ->capture_default_str();
-  verb->add_option("--shares", asked->shares, "rows: relative sizes of the parties, as in 5,3,1")
-      ->delimiter(',');
-  verb->add_option("--alpha", asked->alpha, "rows: Dirichlet parameter; smaller is more skewed")
-      ->capture_default_str();
-  verb->add_option("--shards", asked->shards, "rows: shards of each party")
-      ->check(whole_number)
-      ->capture_default_str();
-  verb->add_option("--counts", asked->counts, "columns: how many each party gets, as in 66,57")
-      ->delimiter(',')
-      ->check(whole_number);
-  verb->add_option("--groups", asked->groups,
-                   "columns: names or numbers, as in 'age,sex;5-9;*' (* is the rest)");
+  verb->add_option("--shares", asked->shares, "rows: relative sizes of the parties, as in 5,3,1")->delimiter(',');
+  verb->add_option("--alpha", asked->alpha, "rows: Dirichlet parameter; smaller is more skewed")->capture_default_str();
+  verb->add_option("--shards", asked->shards, "rows: shards of each party")->check(whole_number)->capture_default_str();
+  verb->add_option("--counts", asked->counts, "columns: how many each party gets, as in 66,57")->delimiter(',')->check(whole_number);
+  verb->add_option("--groups", asked->groups, "columns: names or numbers, as in 'age,sex;5-9;*' (* is the rest)");
   verb->add_flag("--shuffle", asked->shuffle, "columns: in random order first");
-  verb->add_flag("--keep-numbers", asked->keep_numbers,
-                 "columns: LIBSVM parts keep the numbers of the whole");
-  verb->add_option(
-      "--key", asked->keys,
-      "tables: a key column; what it determines moves to its own table (KEY:a,b names what moves); repeat");
+  verb->add_flag("--keep-numbers", asked->keep_numbers, "columns: LIBSVM parts keep the numbers of the whole");
+  verb->add_option("--key", asked->keys,
+                   "tables: a key column; what it determines moves to its own table (KEY:a,b names what moves); repeat");
   verb->add_option("--label", asked->label, "label column (y, label, target, class by convention)");
-  verb->add_option("--label-party", asked->label_party,
-                   "columns: name or number of the party that gets the label (1)");
+  verb->add_option("--label-party", asked->label_party, "columns: name or number of the party that gets the label (1)");
   verb->add_option("--id", asked->id, "id column (id, sid by convention)");
   verb->add_option("--pack", asked->pack, "gz, zst or xz")->check(CLI::IsMember({"gz", "zst", "xz"}));
-  verb->add_option("--seed", asked->seed, "same seed, same files")
-      ->check(whole_number)
-      ->capture_default_str();
+  verb->add_option("--seed", asked->seed, "same seed, same files")->check(whole_number)->capture_default_str();
   verb->add_flag("--force", asked->force, "replace files that are there");
   verb->add_flag("--json", asked->json, "say what was written as JSON");
   verb->callback([asked, verb, &exit] {

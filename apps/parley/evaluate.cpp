@@ -4,9 +4,9 @@
 
 #include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
+#include "parley/catalog/model_parts.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
-#include "parley/catalog/model_parts.h"
 #include "parley/glm/metrics.h"
 
 namespace parley::app {

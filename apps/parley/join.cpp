@@ -53,13 +53,18 @@ class Account {
         answers_ = 0;
         bytes_ = 0;
         return write(event, event.text.empty() ? "admitted" : "admitted again after a restart");
-      case What::kNotAdmitted: return write(event, "not admitted: " + event.text);
+      case What::kNotAdmitted:
+        return write(event, "not admitted: " + event.text);
       case What::kAnswered:
         ++answers_;
         [[fallthrough]];
-      case What::kRepeated: bytes_ += event.bytes; return;
-      case What::kFaulted: return write(event, fmt::format("round {} not answered: {}", event.round, event.text));
-      case What::kRefused: return write(event, event.text);
+      case What::kRepeated:
+        bytes_ += event.bytes;
+        return;
+      case What::kFaulted:
+        return write(event, fmt::format("round {} not answered: {}", event.round, event.text));
+      case What::kRefused:
+        return write(event, event.text);
       case What::kClosed:
         return write(event, fmt::format("over: {} round{} answered, {} left this site", answers_, answers_ == 1 ? "" : "s",
                                         human_bytes(static_cast<double>(bytes_))));
@@ -120,8 +125,7 @@ Result<int> join(const JoinOptions& options) {
     PARLEY_TRY(const catalog::JobText text, wire::decode<catalog::JobText>(opening.job));
     account.job(opening.run, "asked to take part in " + printable(text.file));
     PARLEY_CHECK(account.whole());
-    auto admission =
-        catalog::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
+    auto admission = catalog::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
     if (!admission) {
       kept_out = admission.error().fault;
       return admission;
@@ -158,10 +162,14 @@ void add_join(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* verb = app.add_subcommand("join", "Take part in jobs as a site, within limits that no job can override");
   verb->add_option("site", options->site, "The site (TOML): data, limits, where the coordinator is")->required();
-  verb->add_flag("--once", options->once, "End when one run is over, or a job was not admitted (exit 1; 3: its budget); default: wait for the next");
-  verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")->check(CLI::Range(1, 4096));
+  verb->add_flag("--once", options->once,
+                 "End when one run is over, or a job was not admitted (exit 1; 3: its budget); default: wait for the next");
+  verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
+      ->check(CLI::Range(1, 4096));
   verb->add_flag("--quiet", options->quiet, "Nothing on stderr; the account is in STATE/jobs.log all the same");
-  verb->footer("Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting for it.");
+  verb->footer(
+      "Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting "
+      "for it.");
   verb->callback([options, &exit] { exit.finish(join(*options)); });
 }
 

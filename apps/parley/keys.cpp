@@ -21,8 +21,7 @@ struct KeyOptions {
 };
 
 Result<void> refuse_to_replace(const fs::path& file) {
-  if (fs::exists(file))
-    return fail(bad_input({file.string(), 0, ""}, "is there already and is not replaced"));
+  if (fs::exists(file)) return fail(bad_input({file.string(), 0, ""}, "is there already and is not replaced"));
   return {};
 }
 
@@ -43,8 +42,7 @@ Result<int> init(const KeyOptions& options) {
   if (error) return fail(bad_input({options.folder, 0, ""}, "the folder cannot be made: " + error.message()));
   PARLEY_TRY(const secure::KeyPair authority, secure::make_authority(options.name, {options.days}));
   PARLEY_CHECK(write_pair(options.folder, "ca", authority));
-  fmt::print("authority '{}' in {}: keep ca.key to yourself, give ca.pem to every party\n", options.name,
-             options.folder);
+  fmt::print("authority '{}' in {}: keep ca.key to yourself, give ca.pem to every party\n", options.name, options.folder);
   return 0;
 }
 
@@ -56,8 +54,7 @@ Result<int> issue(const KeyOptions& options) {
   PARLEY_TRY(authority.key, read_whole((folder / "ca.key").string()));
   PARLEY_TRY(const secure::KeyPair pair, secure::issue(authority, options.name, {options.days}));
   PARLEY_CHECK(write_pair(folder, options.name, pair));
-  fmt::print("{0}.pem and {0}.key in {1}: '{0}' needs them and ca.pem in one folder\n", options.name,
-             options.folder);
+  fmt::print("{0}.pem and {0}.key in {1}: '{0}' needs them and ca.pem in one folder\n", options.name, options.folder);
   return 0;
 }
 
@@ -66,8 +63,7 @@ Result<int> issue(const KeyOptions& options) {
 void add_keys(CLI::App& app, Exit& exit) {
   CLI::App* keys = app.add_subcommand("keys", "A certificate authority and certificates for a federation");
   keys->require_subcommand(1);
-  const char* const example =
-      "Example:\n  parley keys init keys\n  parley keys issue keys coordinator\n  parley keys issue keys clinic";
+  const char* const example = "Example:\n  parley keys init keys\n  parley keys issue keys coordinator\n  parley keys issue keys clinic";
   keys->footer(example);
   const CLI::Range days(1, 36500);
 
@@ -80,11 +76,9 @@ void add_keys(CLI::App& app, Exit& exit) {
   init_verb->callback([begin, &exit] { exit.finish(init(*begin)); });
 
   auto one = std::make_shared<KeyOptions>(KeyOptions{.days = 825});
-  CLI::App* issue_verb =
-      keys->add_subcommand("issue", "Make the certificate of one party, or of the coordinator");
+  CLI::App* issue_verb = keys->add_subcommand("issue", "Make the certificate of one party, or of the coordinator");
   issue_verb->add_option("folder", one->folder, "Where ca.pem and ca.key are")->required();
-  issue_verb->add_option("name", one->name, "The party's name in jobs; 'coordinator' for the coordinator")
-      ->required();
+  issue_verb->add_option("name", one->name, "The party's name in jobs; 'coordinator' for the coordinator")->required();
   issue_verb->add_option("--days", one->days, "Validity")->check(days)->capture_default_str();
   issue_verb->footer("Example:\n  parley keys issue keys clinic");
   issue_verb->callback([one, &exit] { exit.finish(issue(*one)); });

@@ -1,4 +1,6 @@
 // parley ledger: what was spent, by whom, on what, across runs.
+#include "parley/privacy/ledger/ledger.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "apps/parley/verbs.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/statement.h"
-#include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/ledger/use_of_budget.h"
 
 namespace parley::app {
@@ -68,10 +69,14 @@ Json to_json(const Spent& spent) {
 // The unit as a person would say it.
 std::string_view somebody(privacy::Unit unit) {
   switch (unit) {
-    case privacy::Unit::kRecord: return "any single person's record";
-    case privacy::Unit::kTuple: return "any single row of a table";
-    case privacy::Unit::kLabel: return "any single label";
-    case privacy::Unit::kClient: return "all data of any single party";
+    case privacy::Unit::kRecord:
+      return "any single person's record";
+    case privacy::Unit::kTuple:
+      return "any single row of a table";
+    case privacy::Unit::kLabel:
+      return "any single label";
+    case privacy::Unit::kClient:
+      return "all data of any single party";
   }
   return "?";
 }
@@ -94,13 +99,15 @@ std::string sentence(const Spent& spent, bool others) {
     text = "Nothing was charged to this budget so far.\n";
   } else {
     if (spent.void_charges > 0)
-      text = fmt::format("No privacy is claimed: {} of {} charge{} drew noise from a seed, which can be repeated (a\n"
-                         "    simulation). With noise from the operating system this would hold:\n    ",
-                         with_commas(spent.void_charges), with_commas(spent.charges), spent.charges == 1 ? "" : "s");
-    text += fmt::format("All that was charged here so far, over all runs in this ledger and counted for this unit and\n"
-                        "    relation: {} could change the probability of any outcome by at most\n"
-                        "    {}{}, if no run was chosen by looking at the results of earlier ones.\n",
-                        somebody(spent.purse.unit), factor(spent.epsilon), except(spent.delta));
+      text = fmt::format(
+          "No privacy is claimed: {} of {} charge{} drew noise from a seed, which can be repeated (a\n"
+          "    simulation). With noise from the operating system this would hold:\n    ",
+          with_commas(spent.void_charges), with_commas(spent.charges), spent.charges == 1 ? "" : "s");
+    text += fmt::format(
+        "All that was charged here so far, over all runs in this ledger and counted for this unit and\n"
+        "    relation: {} could change the probability of any outcome by at most\n"
+        "    {}{}, if no run was chosen by looking at the results of earlier ones.\n",
+        somebody(spent.purse.unit), factor(spent.epsilon), except(spent.delta));
     if (others)
       text += "    What this data set was charged for other units or under the other relation comes on top, and is not counted here.\n";
   }
@@ -141,18 +148,24 @@ Result<int> show(const LedgerOptions& options) {
     }
     json["entries"] = Json::array();
     for (const privacy::Entry& entry : entries)
-      json["entries"].push_back({{"number", entry.number}, {"time", utc(entry.time)}, {"kind", entry.kind}, {"data_set", entry.purse.data_set},
-                                 {"unit", privacy::name(entry.purse.unit)}, {"neighbours", privacy::name(entry.purse.neighbours)},
-                                 {"run", entry.run}, {"release", entry.key}, {"content", Json::parse(entry.content, nullptr, false)},
+      json["entries"].push_back({{"number", entry.number},
+                                 {"time", utc(entry.time)},
+                                 {"kind", entry.kind},
+                                 {"data_set", entry.purse.data_set},
+                                 {"unit", privacy::name(entry.purse.unit)},
+                                 {"neighbours", privacy::name(entry.purse.neighbours)},
+                                 {"run", entry.run},
+                                 {"release", entry.key},
+                                 {"content", Json::parse(entry.content, nullptr, false)},
                                  {"hash", entry.hash}});
     fmt::print("{}\n", dumped(json));
     return 0;
   }
   if (purses.empty()) fmt::print("The ledger is empty: no budget was set and nothing was released.\n");
   for (const Spent& spent : purses)
-    fmt::print("{} ({} unit, {} neighbours)\n  {}, for {}\n    {}\n", printable(spent.purse.data_set),
-               privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours), counted(spent.charges, "charge"),
-               counted(spent.releases, "release"), sentence(spent, charged_elsewhere(spent, purses)));
+    fmt::print("{} ({} unit, {} neighbours)\n  {}, for {}\n    {}\n", printable(spent.purse.data_set), privacy::name(spent.purse.unit),
+               privacy::name(spent.purse.neighbours), counted(spent.charges, "charge"), counted(spent.releases, "release"),
+               sentence(spent, charged_elsewhere(spent, purses)));
   if (!options.entries) return 0;
   fmt::print("\n  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", "entry", "time (UTC)", "kind", "run", "release", "what");
   for (const privacy::Entry& entry : entries)
@@ -181,8 +194,9 @@ Result<int> verify(const LedgerOptions& options) {
   if (options.json)
     fmt::print("{}\n", Json{{"whole", true}, {"entries", entries.size()}, {"head", head}}.dump(1));
   else
-    fmt::print("{} entries, every link holds.\nhead {}\n(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n",
-               with_commas(static_cast<long long>(entries.size())), head);
+    fmt::print(
+        "{} entries, every link holds.\nhead {}\n(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n",
+        with_commas(static_cast<long long>(entries.size())), head);
   return 0;
 }
 
@@ -202,8 +216,8 @@ Result<int> set_budget(const LedgerOptions& options) {
   if (options.json)
     fmt::print("{}\n", dumped(to_json(spent)));
   else
-    fmt::print("{} ({} unit, {} neighbours)\n    {}\n", printable(purse.data_set), privacy::name(purse.unit), privacy::name(purse.neighbours),
-               sentence(spent, charged_elsewhere(spent, purses)));
+    fmt::print("{} ({} unit, {} neighbours)\n    {}\n", printable(purse.data_set), privacy::name(purse.unit),
+               privacy::name(purse.neighbours), sentence(spent, charged_elsewhere(spent, purses)));
   return 0;
 }
 
@@ -213,7 +227,9 @@ void add_ledger(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<LedgerOptions>();
   CLI::App* verb = app.add_subcommand("ledger", "What was spent of a site's privacy budgets, across runs");
   verb->require_subcommand(1);
-  verb->footer("Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6\n  parley ledger show site/ledger --entries");
+  verb->footer(
+      "Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6\n  parley ledger show site/ledger "
+      "--entries");
 
   CLI::App* show_verb = verb->add_subcommand("show", "Budgets and what was spent of them");
   show_verb->add_option("directory", options->directory, "Folder of the ledger")->required();
@@ -235,7 +251,8 @@ void add_ledger(CLI::App& app, Exit& exit) {
   budget_verb->add_option("--epsilon", options->epsilon, "Over all runs together, above 0")->required();
   budget_verb->add_option("--delta", options->delta, "Over all runs together, between 0 and 1")->required();
   budget_verb->add_option("--unit", options->unit, "What is protected")->check(CLI::IsMember({"record", "tuple", "label", "client"}));
-  budget_verb->add_option("--neighbours", options->neighbours, "Neighbouring relation")->check(CLI::IsMember({"replace-one", "add-remove"}));
+  budget_verb->add_option("--neighbours", options->neighbours, "Neighbouring relation")
+      ->check(CLI::IsMember({"replace-one", "add-remove"}));
   budget_verb->add_option("--composition", options->composition, "How charges add up: whole plans (what train charges), or single steps")
       ->check(CLI::IsMember({"plans", "steps"}));
   budget_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");

@@ -1,10 +1,11 @@
 // parley plan JOB.toml: what the job would release and cost, before it is run.
+#include "parley/catalog/plan.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "apps/parley/verbs.h"
-#include "parley/catalog/plan.h"
 
 namespace parley::app {
 
@@ -31,7 +32,8 @@ void add_plan(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* verb = app.add_subcommand("plan", "What a job would release and cost; nothing is charged or released");
   verb->add_option("job", options->job, "The job (TOML)")->required();
-  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")->allow_extra_args(false);
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")
+      ->allow_extra_args(false);
   verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   verb->footer("Example:\n  parley plan examples/readmission/private.toml");
   verb->callback([options, &exit] { exit.finish(plan(*options)); });

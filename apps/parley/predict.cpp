@@ -100,7 +100,9 @@ void add_predict(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
   verb->add_option("--model", options->model, "Folder of a run (or its model.json)")->required();
-  verb->add_option("--data", options->data, "Tables with the columns that the model was trained on; of a model in parts: PARTY=FILE for each party")->required();
+  verb->add_option("--data", options->data,
+                   "Tables with the columns that the model was trained on; of a model in parts: PARTY=FILE for each party")
+      ->required();
   verb->add_option("--out", options->out, "Write to this file instead of stdout (through a symbolic link; never over a device or a pipe)");
   verb->add_flag("--json", options->json, "JSON instead of CSV");
   verb->footer(

@@ -52,7 +52,10 @@ class OwnParty {
 
  private:
   OwnParty(const catalog::Job& job, catalog::PartyTable table, std::string folder, FileLock alone)
-      : job_(job), table_(std::move(table)), folder_(std::move(folder)), alone_(std::move(alone)),
+      : job_(job),
+        table_(std::move(table)),
+        folder_(std::move(folder)),
+        alone_(std::move(alone)),
         handler_([this](const rounds::Opening& opening) { return noted(admit(opening)); }, folder_,
                  [this](const rounds::SiteEvent& event) {
                    if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out_) kept_out_ = failed(event.text);
@@ -91,17 +94,14 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& o
   for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
   transport::MpiChannel channel(world, respond);
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));
-  if (exchange.rounds_done() > 0 && !options.quiet)
-    fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
+  if (exchange.rounds_done() > 0 && !options.quiet) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
   return catalog::coordinate(job, exchange, {});
 }
 
 }  // namespace
 
 Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const MpiRun& options) {
-  if (!job.federation)
-    return fail(
-        bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
+  if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {
@@ -140,8 +140,7 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     if (job.privacy) {
       PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
       outcome.notes = outcome.privacy->notes;
-      for (catalog::ModelPart& part : outcome.parts)
-        part.trained.provenance.privacy = outcome.privacy->statement;
+      for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
     }
     outcome.trained = outcome.parts.front().trained;
     outcome.communication = run->communication;

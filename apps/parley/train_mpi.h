@@ -18,7 +18,9 @@ struct MpiRun {
   std::function<Result<void>(const catalog::Outcome&)> keep;  // makes the result safe
 };
 
-inline std::string checkpoint_in(const std::string& out) { return out + "/checkpoint"; }
+inline std::string checkpoint_in(const std::string& out) {
+  return out + "/checkpoint";
+}
 
 // At rank 0 what was learnt; nothing at the other ranks. Every rank reads its own party's table only.
 #ifdef PARLEY_MPI

@@ -31,7 +31,9 @@ ColumnShare party(const PrivateSite& site, std::vector<double> labels = {}) {
   return {problem.features, std::move(labels), false, problem.privacy};
 }
 
-glm::Objective ridge(double l2) { return {.task = glm::Task::kLinear, .l2 = l2}; }
+glm::Objective ridge(double l2) {
+  return {.task = glm::Task::kLinear, .l2 = l2};
+}
 
 std::shared_ptr<const PrivateSharing> reserved(const ColumnShare& share, const AdmmSettings& settings, double l2, int parties) {
   const double ridge = l2 * static_cast<double>(share.features.rows()) / settings.rho;
@@ -55,8 +57,8 @@ TEST(PrivateAdmmSharing, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
   while (!algorithm->done(at)) {
     std::vector<rounds::Answer<AdmmSharing::Reply>> noisy, plain;
     for (int m = 0; m < 2; ++m) {
-      const auto reply = algorithm->answer(algorithm->ask(at, m), shares[static_cast<std::size_t>(m)], memories[static_cast<std::size_t>(m)],
-                                           *shares[static_cast<std::size_t>(m)].privacy->gate);
+      const auto reply = algorithm->answer(algorithm->ask(at, m), shares[static_cast<std::size_t>(m)],
+                                           memories[static_cast<std::size_t>(m)], *shares[static_cast<std::size_t>(m)].privacy->gate);
       ASSERT_TRUE(reply) << reply.error().message;
       noisy.push_back({m, reply->value()});
       auto gate = privacy::Gate::without_privacy(privacy::Unprotected{});
@@ -91,7 +93,9 @@ TEST(PrivateAdmmSharing, OneRecordMovesTheSharedValuesByItsSensitivityAtMost) {
     for (Index i = 0; i < rows; ++i)
       for (Index j = 0; j < columns; ++j) values[static_cast<std::size_t>(j * rows + i)] = features.at(i, j);
     const double reach = 1 / std::sqrt(static_cast<double>(columns));
-    for (Index j = 0; j < columns; ++j) values[static_cast<std::size_t>(j * rows)] = trial % 5 == 0 ? -values[static_cast<std::size_t>(j * rows)] : (random.uniform() < 0.5 ? -reach : reach);
+    for (Index j = 0; j < columns; ++j)
+      values[static_cast<std::size_t>(j * rows)] =
+          trial % 5 == 0 ? -values[static_cast<std::size_t>(j * rows)] : (random.uniform() < 0.5 ? -reach : reach);
     const ColumnShare neighbour{Matrix::from_dense(rows, columns, values), {}, false, share.privacy};
 
     const double ridge = l2 * rows / settings.rho;

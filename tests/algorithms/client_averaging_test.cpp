@@ -33,14 +33,11 @@ const privacy::Purse kPurse{"client", privacy::Unit::kClient, privacy::Neighbour
 // A client with a ledger of its own.
 class Client {
  public:
-  Client(int number, Matrix features, std::vector<double> labels, double budget,
-         std::optional<privacy::Transcript> transcript = {}, privacy::Purse purse = kPurse)
-      : share_{number, std::move(features), std::move(labels), nullptr},
-        bits_(static_cast<std::uint64_t>(100 + number)) {
-    (void)ledger_.set_budget(
-        purse, {*privacy::Epsilon::make(budget), *privacy::Delta::make(1e-6), privacy::Composition::kPlans});
-    gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
-                             : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
+  Client(int number, Matrix features, std::vector<double> labels, double budget, std::optional<privacy::Transcript> transcript = {},
+         privacy::Purse purse = kPurse)
+      : share_{number, std::move(features), std::move(labels), nullptr}, bits_(static_cast<std::uint64_t>(100 + number)) {
+    (void)ledger_.set_budget(purse, {*privacy::Epsilon::make(budget), *privacy::Delta::make(1e-6), privacy::Composition::kPlans});
+    gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse) : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
     gate_->keep_transcript();
   }
   Client(const Client&) = delete;
@@ -59,20 +56,17 @@ class Client {
 using Clients = std::vector<std::unique_ptr<Client>>;
 
 // Labels by a sparse model; clients differ by `seed`.
-Clients clients(int count, double budget, std::uint64_t seed = 1,
-                const std::vector<privacy::Transcript>& transcripts = {}) {
+Clients clients(int count, double budget, std::uint64_t seed = 1, const std::vector<privacy::Transcript>& transcripts = {}) {
   constexpr Index kRows = 60, kColumns = 5;
   Clients made;
   for (int p = 0; p < count; ++p) {
     data::Random random(seed, static_cast<std::uint64_t>(p), 3);
     std::vector<double> values(kRows * kColumns), labels(kRows);
     for (double& v : values) v = 2 * random.uniform() - 1;
-    for (std::size_t i = 0; i < kRows; ++i)
-      labels[i] = values[i] - values[kRows + i] + 0.2 * random.normal() > 0 ? 1 : -1;
+    for (std::size_t i = 0; i < kRows; ++i) labels[i] = values[i] - values[kRows + i] + 0.2 * random.normal() > 0 ? 1 : -1;
     std::optional<privacy::Transcript> transcript;
     if (!transcripts.empty()) transcript = transcripts[static_cast<std::size_t>(p)];
-    made.push_back(
-        std::make_unique<Client>(p, Matrix::from_dense(kRows, kColumns, values), labels, budget, transcript));
+    made.push_back(std::make_unique<Client>(p, Matrix::from_dense(kRows, kColumns, values), labels, budget, transcript));
   }
   return made;
 }
@@ -84,8 +78,7 @@ glm::Objective logistic(std::optional<int> sparsity) {
 }
 
 template <class A>
-Result<std::vector<rounds::Answer<typename A::Reply>>> answers(const A& algorithm,
-                                                               const typename A::Iterate& at, Clients& all,
+Result<std::vector<rounds::Answer<typename A::Reply>>> answers(const A& algorithm, const typename A::Iterate& at, Clients& all,
                                                                std::vector<typename A::Memory>& memories) {
   std::vector<rounds::Answer<typename A::Reply>> given;
   PARLEY_TRY(const auto task, wire::decode<typename A::Task>(wire::encode(algorithm.ask(at))));
@@ -115,8 +108,7 @@ std::vector<double> sum_of(const std::vector<rounds::Answer<Average::Reply>>& gi
   std::vector<std::int64_t> sum(given[0].reply.words.size(), 0);
   for (std::size_t p = 0; p < count; ++p) privacy::add_words(given[p].reply.words, sum);
   std::vector<double> values;
-  for (const std::int64_t word : sum)
-    values.push_back(std::ldexp(static_cast<double>(word), given[0].reply.grain));
+  for (const std::int64_t word : sum) values.push_back(std::ldexp(static_cast<double>(word), given[0].reply.grain));
   return values;
 }
 
@@ -124,9 +116,9 @@ std::vector<double> sum_of(const std::vector<rounds::Answer<Average::Reply>>& gi
 Clients silent(int count, Index columns) {
   Clients made;
   for (int p = 0; p < count; ++p)
-    made.push_back(std::make_unique<Client>(
-        p, Matrix::from_dense(2, columns, std::vector<double>(2 * static_cast<std::size_t>(columns), 0.0)),
-        std::vector<double>{1, -1}, 1e6));
+    made.push_back(std::make_unique<Client>(p,
+                                            Matrix::from_dense(2, columns, std::vector<double>(2 * static_cast<std::size_t>(columns), 0.0)),
+                                            std::vector<double>{1, -1}, 1e6));
   return made;
 }
 
@@ -144,26 +136,24 @@ TEST(ClientSum, NoClientMovesTheSumBeyondItsBound) {
   constexpr std::size_t kSize = 7;
   constexpr double kHuge = std::numeric_limits<double>::max(), kInf = std::numeric_limits<double>::infinity();
   for (const double epsilon : {0.1, 1.0, 1e4}) {
-    const auto sum =
-        ClientSum::make(target(epsilon), {.clip = 0.75, .clients = 5, .rounds = 3, .parameters = kSize});
+    const auto sum = ClientSum::make(target(epsilon), {.clip = 0.75, .clients = 5, .rounds = 3, .parameters = kSize});
     ASSERT_TRUE(sum) << sum.error().message;
     const double half = sum->grain().value() / 2;
-    std::vector<std::vector<double>> updates = {
-        std::vector<double>(kSize, 0.0),
-        std::vector<double>(kSize, kHuge),
-        std::vector<double>(kSize, -kHuge),
-        std::vector<double>(kSize, kInf),
-        std::vector<double>(kSize, std::nan("")),
-        std::vector<double>(kSize, 5e-324),
-        {kHuge, -kHuge, 1, 0, 0, 0, 0},
-        {std::nan(""), 1, 1, 1, 1, 1, 1},
-        {0.75, 0, 0, 0, 0, 0, 0},
-        {-0.75, 0, 0, 0, 0, 0, 0},
-        {std::nextafter(0.75, 1), 0, 0, 0, 0, 0, 0},
-        // Rounding away from zero everywhere, and from the sphere's edge.
-        std::vector<double>(kSize, 3 * half),
-        std::vector<double>(kSize, -3 * half),
-        std::vector<double>(kSize, 0.75 / std::sqrt(7.0) + half)};
+    std::vector<std::vector<double>> updates = {std::vector<double>(kSize, 0.0),
+                                                std::vector<double>(kSize, kHuge),
+                                                std::vector<double>(kSize, -kHuge),
+                                                std::vector<double>(kSize, kInf),
+                                                std::vector<double>(kSize, std::nan("")),
+                                                std::vector<double>(kSize, 5e-324),
+                                                {kHuge, -kHuge, 1, 0, 0, 0, 0},
+                                                {std::nan(""), 1, 1, 1, 1, 1, 1},
+                                                {0.75, 0, 0, 0, 0, 0, 0},
+                                                {-0.75, 0, 0, 0, 0, 0, 0},
+                                                {std::nextafter(0.75, 1), 0, 0, 0, 0, 0, 0},
+                                                // Rounding away from zero everywhere, and from the sphere's edge.
+                                                std::vector<double>(kSize, 3 * half),
+                                                std::vector<double>(kSize, -3 * half),
+                                                std::vector<double>(kSize, 0.75 / std::sqrt(7.0) + half)};
     data::Random random(11, 1, 1);
     for (int trial = 0; trial < 60; ++trial) {
       std::vector<double> update(kSize);
@@ -204,29 +194,23 @@ TEST(ClientSum, NoClientMovesTheSumBeyondItsBound) {
 
 TEST(ClientSum, NoiseOfAllClientsButOneEarnsTheTarget) {
   for (const int count : {2, 3, 100}) {
-    const auto sum =
-        ClientSum::make(target(1), {.clip = 2, .clients = count, .rounds = 10, .parameters = 50});
+    const auto sum = ClientSum::make(target(1), {.clip = 2, .clients = count, .rounds = 10, .parameters = 50});
     ASSERT_TRUE(sum) << sum.error().message;
     const double charged = std::get<privacy::Gaussian>(sum->event().mechanism).sigma;
     EXPECT_NEAR(charged / (std::sqrt(count - 1.0) * sum->grain().grains(sum->noise().sigma)), 1, 1e-11);
     privacy::Event all = sum->event();
     all.count = 10;
-    const auto cost =
-        privacy::epsilon_at({privacy::Neighbours::kReplaceOne, {all}}, *privacy::Delta::make(1e-6));
+    const auto cost = privacy::epsilon_at({privacy::Neighbours::kReplaceOne, {all}}, *privacy::Delta::make(1e-6));
     EXPECT_LE(*cost, 1.0);
     EXPECT_GT(*cost, 0.999);
     std::get<privacy::Gaussian>(all.mechanism).sigma *= 0.8;
-    EXPECT_GT(*privacy::epsilon_at({privacy::Neighbours::kReplaceOne, {all}}, *privacy::Delta::make(1e-6)),
-              1.2);
+    EXPECT_GT(*privacy::epsilon_at({privacy::Neighbours::kReplaceOne, {all}}, *privacy::Delta::make(1e-6)), 1.2);
   }
 }
 
 TEST(ClientSum, RefusesWhatItCannotCover) {
-  const auto refused = [](ClientSumShape shape, privacy::Target wanted) {
-    return !ClientSum::make(wanted, shape);
-  };
-  EXPECT_TRUE(refused({.clip = 1, .clients = 1, .parameters = 3}, target(1)))
-      << "one client hides among nobody";
+  const auto refused = [](ClientSumShape shape, privacy::Target wanted) { return !ClientSum::make(wanted, shape); };
+  EXPECT_TRUE(refused({.clip = 1, .clients = 1, .parameters = 3}, target(1))) << "one client hides among nobody";
   EXPECT_TRUE(refused({.clip = 0, .clients = 3, .parameters = 3}, target(1)));
   EXPECT_TRUE(refused({.clip = std::nan(""), .clients = 3, .parameters = 3}, target(1)));
   privacy::Target other = target(1);
@@ -238,8 +222,7 @@ TEST(ClientAveraging, DrawsTheNoiseItPaysForAndMasksEveryPart) {
   constexpr int kClients = 4;
   constexpr Index kColumns = 4000;
   Clients all = silent(kClients, kColumns);
-  const auto algorithm =
-      Average::make(logistic({}), {.rounds = 1, .step = 1, .clip = 3}, {target(2), kClients});
+  const auto algorithm = Average::make(logistic({}), {.rounds = 1, .step = 1, .clip = 3}, {target(2), kClients});
   std::vector<Average::Memory> memories(kClients);
   auto at = algorithm->start(kColumns);
   at = *tests::absorbed(*algorithm, at, *answers(*algorithm, at, all, memories));
@@ -264,11 +247,10 @@ TEST(ClientAveraging, DrawsTheNoiseItPaysForAndMasksEveryPart) {
     EXPECT_EQ(large, kColumns) << count;
   }
   // Weaker noise than what was reserved is not drawn.
-  auto masks = privacy::PairwiseMasks::agree(
-      {1, 2, 3, 4}, 0,
-      {*privacy::mask_public_key({1, 2, 3, 4}), *privacy::mask_public_key({5, 6, 7, 8}),
-       *privacy::mask_public_key({5, 9, 7, 8}), *privacy::mask_public_key({5, 10, 7, 8})},
-      "job");
+  auto masks = privacy::PairwiseMasks::agree({1, 2, 3, 4}, 0,
+                                             {*privacy::mask_public_key({1, 2, 3, 4}), *privacy::mask_public_key({5, 6, 7, 8}),
+                                              *privacy::mask_public_key({5, 9, 7, 8}), *privacy::mask_public_key({5, 10, 7, 8})},
+                                             "job");
   const auto nothing = paid.bounded(privacy::Private(std::vector<double>(kColumns, 0.0)));
   EXPECT_FALSE(all[0]->gate().masked(*nothing, {0.8 * share, kClients}, *masks->mask(0, kColumns)));
   EXPECT_FALSE(all[0]->gate().masked(*nothing, {share, kClients + 1}, *masks->mask(1, kColumns)));
@@ -280,8 +262,7 @@ TEST(ClientAveraging, DrawsTheNoiseItPaysForAndMasksEveryPart) {
 TEST(ClientAveraging, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
   constexpr int kClients = 8;
   const LocalSettings settings{.rounds = 4, .local_steps = 1, .step = 2, .clip = 0.6};
-  const auto check = [&]<class A, class B>(const A& algorithm, const B& open,
-                                           const glm::Objective& objective) {
+  const auto check = [&]<class A, class B>(const A& algorithm, const B& open, const glm::Objective& objective) {
     Clients here = clients(kClients, 1e6);
     std::vector<RowShare> parties;
     for (const auto& client : here) parties.push_back(client->share());
@@ -306,20 +287,16 @@ TEST(ClientAveraging, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
     std::vector<typename A::Memory> memories(kClients);
     while (!algorithm.done(at)) at = *tests::absorbed(algorithm, at, *answers(algorithm, at, here, memories));
     twin = *tests::federate(open, twin, parties);
-    for (std::size_t j = 0; j < 5; ++j)
-      EXPECT_NEAR(at.parameters[j], twin.parameters[j], 6 * 2 * 2.3e-4) << j;
+    for (std::size_t j = 0; j < 5; ++j) EXPECT_NEAR(at.parameters[j], twin.parameters[j], 6 * 2 * 2.3e-4) << j;
     EXPECT_NEAR(value(at.parameters), value(twin.parameters), 1e-6);
     EXPECT_NE(value(twin.parameters), began);
   };
-  check(*Average::make(logistic({}), settings, {target(1e6), kClients}),
-        *FedAvg::make(logistic({}), settings), logistic({}));
-  check(*IterHt::make(logistic(3), settings, {target(1e6), kClients}),
-        *FedIterHt::make(logistic(3), settings), logistic(3));
+  check(*Average::make(logistic({}), settings, {target(1e6), kClients}), *FedAvg::make(logistic({}), settings), logistic({}));
+  check(*IterHt::make(logistic(3), settings, {target(1e6), kClients}), *FedIterHt::make(logistic(3), settings), logistic(3));
 }
 
 TEST(ClientAveraging, LearnsFromReleasedValuesOnly) {
-  const auto algorithm =
-      IterHt::make(logistic(2), {.rounds = 3, .local_steps = 2, .step = 0.5, .clip = 0.3}, {target(1e6), 3});
+  const auto algorithm = IterHt::make(logistic(2), {.rounds = 3, .local_steps = 2, .step = 0.5, .clip = 0.3}, {target(1e6), 3});
   Clients first = clients(3, 1e6, 1);
   const auto learnt = learn(*algorithm, first);
   ASSERT_TRUE(learnt) << learnt.error().message;
@@ -409,8 +386,8 @@ TEST(ClientAveraging, UsesAMaskOnceAndKeepsItsKeys) {
   EXPECT_TRUE(says(first));
   EXPECT_FALSE(says(first)) << "the same round again";
   // Rounds that the job does not have: after the largest number "later" would begin anew.
-  for (const std::int64_t round : {std::numeric_limits<std::int64_t>::max(), std::int64_t{5}, std::int64_t{-1},
-                                   std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t round :
+       {std::numeric_limits<std::int64_t>::max(), std::int64_t{5}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
     other = first;
     other.round = round;
     EXPECT_FALSE(says(other)) << round;
@@ -446,10 +423,8 @@ TEST(ClientAveraging, SumsOfClientsThatWereToldDifferentJobsStayMasked) {
     for (int round = 0; round < 2; ++round) {
       given.clear();
       for (std::size_t p = 0; p < kClients; ++p)
-        given.push_back({static_cast<int>(p), algorithms[p]
-                                                  .answer(algorithms[0].ask(at), all[p]->share(), memories[p],
-                                                          all[p]->gate())
-                                                  ->value()});
+        given.push_back(
+            {static_cast<int>(p), algorithms[p].answer(algorithms[0].ask(at), all[p]->share(), memories[p], all[p]->gate())->value()});
       if (round == 0) at = *tests::absorbed(algorithms[0], at, given);
     }
     std::size_t count = 0;

@@ -63,8 +63,7 @@ TEST_P(PrivateCoordinateDescentOnEveryLoss, IsMadeOfReleasedValuesOnly) {
     const auto fit = coordinate_descent(run.problem(objective), {.passes = 3, .order = order}, kSilent);
     ASSERT_TRUE(fit) << fit.error().message;
     PrivateRun again(other, {}, run.gate().transcript());
-    const auto replayed =
-        coordinate_descent(again.problem(objective), {.passes = 3, .order = order}, kSilent);
+    const auto replayed = coordinate_descent(again.problem(objective), {.passes = 3, .order = order}, kSilent);
     ASSERT_TRUE(replayed) << replayed.error().message;
     EXPECT_EQ(fit->weights, replayed->weights);
     EXPECT_EQ(fit->intercepts, replayed->intercepts);
@@ -96,17 +95,14 @@ TEST_P(PrivateCoordinateDescentOnEveryLoss, GivesTheSameBytesWithAnyNumberOfThre
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
     PrivateRun run(data, {});
-    weights.push_back(
-        coordinate_descent(run.problem(objective_of(GetParam(), 0.001, 0.01)), {.passes = 2}, kSilent)
-            ->weights);
+    weights.push_back(coordinate_descent(run.problem(objective_of(GetParam(), 0.001, 0.01)), {.passes = 2}, kSilent)->weights);
   }
   set_thread_count(before);
   EXPECT_EQ(weights[0], weights[1]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, PrivateCoordinateDescentOnEveryLoss,
-                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
-                         [](const auto& task) {
+                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax), [](const auto& task) {
                            std::string text(glm::name(task.param));
                            std::erase(text, '-');
                            return text;
@@ -126,8 +122,7 @@ TEST(PrivateCoordinateDescent, NoRecordMovesAReleaseByMoreThanItsShare) {
       Data data{Matrix::from_dense(100, 1, values), honest.labels};
       data.labels[0] = label;
       PrivateRun run(data, {.epsilon = 1e6, .delta = 1e-3, .derivative_bound = 0.7});
-      ASSERT_TRUE(
-          coordinate_descent(run.problem(objective_of(Task::kSquaredHinge, 0, 0)), {.passes = 1}, kSilent));
+      ASSERT_TRUE(coordinate_descent(run.problem(objective_of(Task::kSquaredHinge, 0, 0)), {.passes = 1}, kSilent));
       first.push_back(run.gate().transcript().front());
     }
   const auto [least, most] = std::minmax_element(first.begin(), first.end());
@@ -150,8 +145,7 @@ TEST(PrivateCoordinateDescent, ChargesWhatItWasAllowedAndNoMore) {
 TEST(PrivateCoordinateDescent, EndsWhereTheBudgetEndsAndKeepsTheModel) {
   const Data data = noisy_data(Task::kLogistic, 500, 6, 0.7, 7);
   PrivateRun run(data, {.epsilon = 1, .budget = 0.5});
-  const auto fit =
-      coordinate_descent(run.problem(objective_of(Task::kLogistic, 0, 0)), {.passes = 10}, kSilent);
+  const auto fit = coordinate_descent(run.problem(objective_of(Task::kLogistic, 0, 0)), {.passes = 10}, kSilent);
   ASSERT_TRUE(fit) << fit.error().message;
   EXPECT_EQ(fit->stop, Stop::kBudgetEnded);
   EXPECT_GT(fit->iterations, 2);
@@ -180,11 +174,9 @@ TEST(PrivateCoordinateDescent, LearnsLessAsEpsilonFallsAndNeverRunsAway) {
 TEST(PrivateCoordinateDescent, RefusesAFreeIntercept) {
   const Data data = noisy_data(Task::kLogistic, 50, 3, 0.7, 9);
   PrivateRun run(data, {});
-  const auto fit =
-      coordinate_descent(run.problem(objective_of(Task::kLogistic, 0, 0, Intercept::kFree)), {}, kSilent);
+  const auto fit = coordinate_descent(run.problem(objective_of(Task::kLogistic, 0, 0, Intercept::kFree)), {}, kSilent);
   ASSERT_FALSE(fit);
-  EXPECT_EQ(fit.error().message,
-            "intercept: a private run takes a penalised intercept (a column of ones) or none");
+  EXPECT_EQ(fit.error().message, "intercept: a private run takes a penalised intercept (a column of ones) or none");
 }
 
 TEST(PrivateCoordinateDescent, RefusesNoiseOfAPaperThatItDoesNotHave) {

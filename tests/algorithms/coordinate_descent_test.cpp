@@ -34,8 +34,7 @@ TEST_P(CoordinateDescentOnEveryLoss, ReachesTheOptimumOfEveryPenaltyInEitherOrde
       for (const auto& [l1, l2] : {std::pair{0.0, 0.1}, {0.02, 0.0}, {0.02, 0.1}})
         for (const CoordinateOrder order : {CoordinateOrder::kCyclic, CoordinateOrder::kUniform}) {
           const Problem problem{data.features, data.labels, objective_of(GetParam(), l1, l2, intercept)};
-          const auto fit =
-              coordinate_descent(problem, {.passes = 1000, .order = order, .tolerance = 1e-16}, kSilent);
+          const auto fit = coordinate_descent(problem, {.passes = 1000, .order = order, .tolerance = 1e-16}, kSilent);
           ASSERT_TRUE(fit) << fit.error().message;
           EXPECT_LT(distance_from_optimality(problem, *fit), 1e-6);
           if (order == CoordinateOrder::kCyclic) {
@@ -51,14 +50,12 @@ TEST_P(CoordinateDescentOnEveryLoss, NeverRaisesTheObjective) {
   const auto fit = coordinate_descent(problem, {.passes = 20, .tolerance = 0}, kSilent);
   ASSERT_TRUE(fit) << fit.error().message;
   ASSERT_EQ(fit->history.size(), 20u);
-  for (std::size_t pass = 1; pass < fit->history.size(); ++pass)
-    EXPECT_LE(fit->history[pass], fit->history[pass - 1] + 1e-13);
+  for (std::size_t pass = 1; pass < fit->history.size(); ++pass) EXPECT_LE(fit->history[pass], fit->history[pass - 1] + 1e-13);
 }
 
 TEST_P(CoordinateDescentOnEveryLoss, GivesTheSameBytesWithAnyNumberOfThreads) {
   const Data data = noisy_data(GetParam(), 5000, 7, 0.6, 3);
-  const Problem problem{data.features, data.labels,
-                        objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised)};
+  const Problem problem{data.features, data.labels, objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised)};
   const int before = thread_count();
   std::vector<std::vector<double>> weights;
   for (const int threads : {1, 2}) {
@@ -70,8 +67,7 @@ TEST_P(CoordinateDescentOnEveryLoss, GivesTheSameBytesWithAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, CoordinateDescentOnEveryLoss,
-                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
-                         [](const auto& task) {
+                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax), [](const auto& task) {
                            std::string text(glm::name(task.param));
                            std::erase(text, '-');
                            return text;
@@ -91,9 +87,7 @@ TEST(CoordinateDescent, DrawsAnotherOrderFromAnotherSeed) {
   const Data data = noisy_data(Task::kLogistic, 200, 10, 0.5, 4);
   const Problem problem{data.features, data.labels, objective_of(Task::kLogistic, 0, 0.01)};
   const auto weights = [&](std::uint64_t seed) {
-    return coordinate_descent(problem, {.passes = 1, .order = CoordinateOrder::kUniform, .seed = seed},
-                              kSilent)
-        ->weights;
+    return coordinate_descent(problem, {.passes = 1, .order = CoordinateOrder::kUniform, .seed = seed}, kSilent)->weights;
   };
   EXPECT_EQ(weights(1), weights(1));
   EXPECT_NE(weights(1), weights(2));
@@ -101,8 +95,7 @@ TEST(CoordinateDescent, DrawsAnotherOrderFromAnotherSeed) {
 
 TEST(CoordinateDescent, StopsWhenItsObserverAsksAndKeepsTheModel) {
   const Data data = noisy_data(Task::kLogistic, 200, 10, 0.5, 5);
-  const auto fit = coordinate_descent({data.features, data.labels, objective_of(Task::kLogistic, 0, 0.01)},
-                                      {.passes = 50, .tolerance = 0},
+  const auto fit = coordinate_descent({data.features, data.labels, objective_of(Task::kLogistic, 0, 0.01)}, {.passes = 50, .tolerance = 0},
                                       [](const Progress& progress) { return progress.iteration < 30; });
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->stop, Stop::kInterrupted);
@@ -119,10 +112,8 @@ TEST(CoordinateDescent, RefusesWhatItCannotDo) {
   glm::Objective plain = objective_of(Task::kLogistic, 0, 0), ball = plain, sparse = plain;
   ball.l1_radius = 2;
   sparse.sparsity = 2;
-  EXPECT_EQ(refusal(ball, {}),
-            "l1_radius: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
-  EXPECT_EQ(refusal(sparse, {}),
-            "sparsity: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
+  EXPECT_EQ(refusal(ball, {}), "l1_radius: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
+  EXPECT_EQ(refusal(sparse, {}), "sparsity: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
   EXPECT_EQ(refusal(plain, {.passes = 0}), "passes: must be at least 1 (got '0')");
   EXPECT_EQ(refusal(plain, {.step = 0.0}), "step: must be a number above 0 (got '0')");
   EXPECT_EQ(refusal(plain, {.tolerance = std::nan("")}), "tolerance: must be a number >= 0 (got 'nan')");

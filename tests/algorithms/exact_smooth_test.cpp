@@ -43,8 +43,8 @@ Table table(Task task, Shape shape, int classes = 1, unsigned seed = 1) {
     for (int k = 0; k < classes; ++k) {
       double m = normal(random);
       for (Index j = 0; j < shape.cols; ++j)
-        m += dense[static_cast<std::size_t>(j * shape.rows + i)] *
-             truth[static_cast<std::size_t>(k * shape.cols + j)] / std::sqrt(shape.cols * shape.density);
+        m += dense[static_cast<std::size_t>(j * shape.rows + i)] * truth[static_cast<std::size_t>(k * shape.cols + j)] /
+             std::sqrt(shape.cols * shape.density);
       margins.push_back(m);
     }
     const auto top = std::max_element(margins.begin(), margins.end()) - margins.begin();
@@ -74,8 +74,7 @@ Plain plain(const Table& data, const glm::Objective& objective, const Fit& fit) 
     std::vector<long double> m(classes);
     for (std::size_t k = 0; k < classes; ++k) {
       m[k] = fit.intercepts.empty() ? 0.0L : fit.intercepts[k];
-      for (const auto& e : row)
-        m[k] += static_cast<long double>(e.value) * fit.weights[k * d + static_cast<std::size_t>(e.column)];
+      for (const auto& e : row) m[k] += static_cast<long double>(e.value) * fit.weights[k * d + static_cast<std::size_t>(e.column)];
     }
     const long double y = data.labels[i];
     std::vector<long double> slope(classes);
@@ -104,8 +103,7 @@ Plain plain(const Table& data, const glm::Objective& objective, const Fit& fit) 
       }
     }
     for (std::size_t k = 0; k < classes; ++k) {
-      for (const auto& e : row)
-        result.weights[k * d + static_cast<std::size_t>(e.column)] += slope[k] * e.value / n;
+      for (const auto& e : row) result.weights[k * d + static_cast<std::size_t>(e.column)] += slope[k] * e.value / n;
       result.intercepts[k] += slope[k] / n;
     }
   }
@@ -160,11 +158,9 @@ TEST_P(EverySmoothProblem, EndsWithACertificateThatTheDefinitionsConfirm) {
       EXPECT_EQ(fit->stop, Stop::kConverged);
       EXPECT_EQ(fit->certificate, Certificate::kDualityGap);
       EXPECT_LE(fit->gap, 1e-10);
-      EXPECT_EQ(fit->intercepts.size(),
-                intercept == Intercept::kNone ? 0U : static_cast<std::size_t>(c.classes));
+      EXPECT_EQ(fit->intercepts.size(), intercept == Intercept::kNone ? 0U : static_cast<std::size_t>(c.classes));
       const Plain truth = plain(data, objective, *fit);
-      EXPECT_NEAR(fit->objective, static_cast<double>(truth.objective),
-                  1e-13 * std::max(1.0, fit->objective));
+      EXPECT_NEAR(fit->objective, static_cast<double>(truth.objective), 1e-13 * std::max(1.0, fit->objective));
       EXPECT_LE(squared_norm(truth, intercept != Intercept::kNone) / (2 * l2), 1e-10);
     }
 }
@@ -172,8 +168,7 @@ TEST_P(EverySmoothProblem, EndsWithACertificateThatTheDefinitionsConfirm) {
 TEST_P(EverySmoothProblem, IsTheSameToTheLastBitForOneAndTwoThreads) {
   const Case& c = GetParam();
   const Table data = table(c.task, c.shape, c.classes);
-  const glm::Objective objective{
-      .task = c.task, .classes = c.classes, .l2 = 1e-2, .intercept = Intercept::kFree};
+  const glm::Objective objective{.task = c.task, .classes = c.classes, .l2 = 1e-2, .intercept = Intercept::kFree};
   const int before = thread_count();
   set_thread_count(1);
   const auto one = solve(data, objective);
@@ -187,19 +182,17 @@ TEST_P(EverySmoothProblem, IsTheSameToTheLastBitForOneAndTwoThreads) {
 }
 
 // Tall: the Gram matrix is factored. Short: the kernel is. Wide: conjugate gradients.
-INSTANTIATE_TEST_SUITE_P(Smooth, EverySmoothProblem,
-                         testing::Values(Case{"TallSquared", Task::kLinear, 1, {700, 12, 1.0}},
-                                         Case{"TallLogistic", Task::kLogistic, 1, {1200, 20, 0.5}},
-                                         Case{"TallSquaredHinge", Task::kSquaredHinge, 1, {1200, 20, 0.9}},
-                                         Case{"TallSoftmax", Task::kSoftmax, 4, {600, 9, 0.8}},
-                                         Case{"ShortSquared", Task::kLinear, 1, {25, 300, 0.6}},
-                                         Case{"ShortLogistic", Task::kLogistic, 1, {30, 400, 1.0}},
-                                         Case{"ShortSquaredHinge", Task::kSquaredHinge, 1, {30, 400, 0.5}},
-                                         Case{"WideSquared", Task::kLinear, 1, {900, 2000, 0.01}},
-                                         Case{"WideLogistic", Task::kLogistic, 1, {900, 2000, 0.01}},
-                                         Case{"WideSquaredHinge", Task::kSquaredHinge, 1, {900, 2000, 0.01}},
-                                         Case{"WideSoftmax", Task::kSoftmax, 3, {300, 700, 0.02}}),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Smooth, EverySmoothProblem,
+    testing::Values(Case{"TallSquared", Task::kLinear, 1, {700, 12, 1.0}}, Case{"TallLogistic", Task::kLogistic, 1, {1200, 20, 0.5}},
+                    Case{"TallSquaredHinge", Task::kSquaredHinge, 1, {1200, 20, 0.9}},
+                    Case{"TallSoftmax", Task::kSoftmax, 4, {600, 9, 0.8}}, Case{"ShortSquared", Task::kLinear, 1, {25, 300, 0.6}},
+                    Case{"ShortLogistic", Task::kLogistic, 1, {30, 400, 1.0}},
+                    Case{"ShortSquaredHinge", Task::kSquaredHinge, 1, {30, 400, 0.5}},
+                    Case{"WideSquared", Task::kLinear, 1, {900, 2000, 0.01}}, Case{"WideLogistic", Task::kLogistic, 1, {900, 2000, 0.01}},
+                    Case{"WideSquaredHinge", Task::kSquaredHinge, 1, {900, 2000, 0.01}},
+                    Case{"WideSoftmax", Task::kSoftmax, 3, {300, 700, 0.02}}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 TEST(ExactSmooth, RefusesClassesThatALineSeparatesWhenNothingIsPenalised) {
   const Table data{Matrix::from_dense(4, 1, std::vector<double>{-2, -1, 1, 3}), {-1, -1, 1, 1}};
@@ -215,8 +208,7 @@ TEST(ExactSmooth, RefusesClassesThatALineSeparatesWhenNothingIsPenalised) {
 
 TEST(ExactSmooth, RefusesClassesThatALineSeparatesButForTies) {
   // At 1 both classes occur; all else is on its own side: the weights still run away.
-  const Table data{Matrix::from_dense(5, 2, std::vector<double>{0, 1, 1, 2, 3, 1, 1, 1, 1, 1}),
-                   {-1, -1, 1, 1, 1}};
+  const Table data{Matrix::from_dense(5, 2, std::vector<double>{0, 1, 1, 2, 3, 1, 1, 1, 1, 1}), {-1, -1, 1, 1, 1}};
   const auto fit = solve(data, {.task = Task::kLogistic});
   ASSERT_FALSE(fit);
   EXPECT_THAT(fit.error().message, testing::HasSubstr("separated"));
@@ -297,8 +289,7 @@ TEST(ExactSmooth, RefusesFeaturesThatAreNotFiniteOrWhoseSquaresAreNot) {
 TEST(ExactSmooth, KeepsTheBestModelWhenAskedToStop) {
   const Table data = table(Task::kLogistic, {500, 10, 1.0});
   const glm::Objective objective{.task = Task::kLogistic, .l2 = 1e-4};
-  const auto fit =
-      exact({data.features, data.labels, objective}, {}, [](const Progress& p) { return p.iteration < 2; });
+  const auto fit = exact({data.features, data.labels, objective}, {}, [](const Progress& p) { return p.iteration < 2; });
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->stop, Stop::kInterrupted);
   EXPECT_LT(fit->objective, std::log(2.0));

@@ -33,9 +33,7 @@ struct Small {
   [[nodiscard]] bool has_intercept() const { return objective.intercept != Intercept::kNone; }
   [[nodiscard]] std::size_t stride() const { return d + (has_intercept() ? 1 : 0); }
   [[nodiscard]] std::size_t size() const { return stride() * classes(); }
-  [[nodiscard]] bool penalised(std::size_t c) const {
-    return objective.intercept != Intercept::kFree || c % stride() != d;
-  }
+  [[nodiscard]] bool penalised(std::size_t c) const { return objective.intercept != Intercept::kFree || c % stride() != d; }
   [[nodiscard]] double at(std::size_t i, std::size_t j) const { return j == d ? 1.0 : x[j * n + i]; }
 
   [[nodiscard]] double margin(const std::vector<double>& v, std::size_t i, std::size_t k) const {
@@ -62,8 +60,7 @@ struct Small {
     if (objective.task == Task::kSoftmax) {
       const double total = loss(m, i) + m[static_cast<std::size_t>(y[i])];
       std::vector<double> slope(m.size());
-      for (std::size_t k = 0; k < m.size(); ++k)
-        slope[k] = std::exp(m[k] - total) - (static_cast<double>(k) == y[i] ? 1.0 : 0.0);
+      for (std::size_t k = 0; k < m.size(); ++k) slope[k] = std::exp(m[k] - total) - (static_cast<double>(k) == y[i] ? 1.0 : 0.0);
       return slope;
     }
     return {glm::with_loss(objective.task, [&](auto l) { return l.derivative(m[0], y[i]); })};
@@ -88,8 +85,7 @@ struct Small {
     for (std::size_t i = 0; i < n; ++i) {
       const std::vector<double> slope = loss_slope(margins(v, i), i);
       for (std::size_t k = 0; k < classes(); ++k)
-        for (std::size_t j = 0; j < stride(); ++j)
-          g[k * stride() + j] += slope[k] * at(i, j) / static_cast<double>(n);
+        for (std::size_t j = 0; j < stride(); ++j) g[k * stride() + j] += slope[k] * at(i, j) / static_cast<double>(n);
     }
     for (std::size_t c = 0; c < v.size(); ++c)
       if (penalised(c)) g[c] += objective.l2 * v[c];
@@ -103,9 +99,7 @@ struct Small {
     }
     return v;
   }
-  [[nodiscard]] Result<Fit> solve() const {
-    return algorithms::exact_sparse({features, y, objective}, ExactSettings{}, {});
-  }
+  [[nodiscard]] Result<Fit> solve() const { return algorithms::exact_sparse({features, y, objective}, ExactSettings{}, {}); }
 };
 
 double sign(double v) {
@@ -178,8 +172,7 @@ double accelerated_optimum(const Small& small, int iterations) {
     if (value > last) momentum = 1;
     last = value;
     const double next_momentum = 0.5 * (1 + std::sqrt(1 + 4 * momentum * momentum));
-    for (std::size_t c = 0; c < v.size(); ++c)
-      ahead[c] = next[c] + (momentum - 1) / next_momentum * (next[c] - v[c]);
+    for (std::size_t c = 0; c < v.size(); ++c) ahead[c] = next[c] + (momentum - 1) / next_momentum * (next[c] - v[c]);
     momentum = next_momentum;
     v = std::move(next);
   }
@@ -197,8 +190,7 @@ Small random_problem(Task task, Shape shape, unsigned seed) {
   small.x.resize(small.n * small.d);
   for (double& v : small.x) v = normal(random) < 0.5 ? normal(random) : 0.0;
   const auto copy_column = [&](std::size_t from, std::size_t to, double factor) {
-    for (std::size_t i = 0; i < small.n; ++i)
-      small.x[to * small.n + i] = factor * small.x[from * small.n + i];
+    for (std::size_t i = 0; i < small.n; ++i) small.x[to * small.n + i] = factor * small.x[from * small.n + i];
   };
   if (shape == Shape::kDuplicated) {
     copy_column(0, 1, 1.0);
@@ -233,21 +225,18 @@ Small random_problem(Task task, Shape shape, unsigned seed) {
         small.y.push_back(score > 0 ? 1 : -1);
     }
   }
-  small.features = linalg::Matrix::from_dense(static_cast<linalg::Index>(small.n),
-                                              static_cast<linalg::Index>(small.d), small.x);
+  small.features = linalg::Matrix::from_dense(static_cast<linalg::Index>(small.n), static_cast<linalg::Index>(small.d), small.x);
   return small;
 }
 
 constexpr Task kTasks[] = {Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax};
-constexpr Shape kShapes[] = {Shape::kTall, Shape::kWide, Shape::kDuplicated, Shape::kCollinear,
-                             Shape::kConstantAndEmpty};
+constexpr Shape kShapes[] = {Shape::kTall, Shape::kWide, Shape::kDuplicated, Shape::kCollinear, Shape::kConstantAndEmpty};
 constexpr Intercept kIntercepts[] = {Intercept::kNone, Intercept::kFree, Intercept::kPenalised};
 
 std::string describe(const Small& small, Shape shape) {
-  return std::string(glm::name(small.objective.task)) + " shape " + std::to_string(static_cast<int>(shape)) +
-         " intercept " + std::to_string(static_cast<int>(small.objective.intercept)) + " l1 " +
-         std::to_string(small.objective.l1) + " l2 " + std::to_string(small.objective.l2) + " radius " +
-         std::to_string(small.objective.l1_radius.value_or(-1));
+  return std::string(glm::name(small.objective.task)) + " shape " + std::to_string(static_cast<int>(shape)) + " intercept " +
+         std::to_string(static_cast<int>(small.objective.intercept)) + " l1 " + std::to_string(small.objective.l1) + " l2 " +
+         std::to_string(small.objective.l2) + " radius " + std::to_string(small.objective.l1_radius.value_or(-1));
 }
 
 template <class Body>
@@ -407,8 +396,7 @@ double naive_gap(const Small& small, const std::vector<double>& v) {
           sum -= 0.25 * scale * scale * u[0] * u[0] + scale * u[0] * small.y[i];
           break;
         case Task::kSoftmax:
-          for (std::size_t k = 0; k < u.size(); ++k)
-            sum -= plogp(scale * u[k] + (static_cast<double>(k) == small.y[i] ? 1.0 : 0.0));
+          for (std::size_t k = 0; k < u.size(); ++k) sum -= plogp(scale * u[k] + (static_cast<double>(k) == small.y[i] ? 1.0 : 0.0));
       }
     }
     sum /= n;
@@ -431,8 +419,7 @@ TEST_F(ExactSparse, ReportsTheGapThatAnIndependentComputationFinds) {
       small.objective.l2 = l2;
       SCOPED_TRACE(describe(small, shape));
       // A loose tolerance leaves a gap that is large beside rounding.
-      const auto rough = algorithms::exact_sparse({small.features, small.y, small.objective},
-                                                  ExactSettings{.tolerance = 1e-3}, {});
+      const auto rough = algorithms::exact_sparse({small.features, small.y, small.objective}, ExactSettings{.tolerance = 1e-3}, {});
       ASSERT_TRUE(rough);
       EXPECT_NEAR(rough->gap, naive_gap(small, small.joined(*rough)), 1e-13);
       const auto fine = small.solve();
@@ -455,8 +442,8 @@ TEST_F(ExactSparse, GapBoundsTheErrorWithAFreeIntercept) {
         const auto fine = small.solve();
         ASSERT_TRUE(fine);
         int checked = 0;
-        const auto observed = algorithms::exact_sparse(
-            {small.features, small.y, small.objective}, ExactSettings{}, [&](const algorithms::Progress& p) {
+        const auto observed =
+            algorithms::exact_sparse({small.features, small.y, small.objective}, ExactSettings{}, [&](const algorithms::Progress& p) {
               EXPECT_GE(p.gap, p.objective - fine->objective - 1e-13);
               ++checked;
               return true;
@@ -497,8 +484,7 @@ TEST_F(ExactSparse, RefusesFeaturesThatAreNotNumbers) {
   Small small = random_problem(Task::kLogistic, Shape::kTall, 3);
   small.objective.l1 = 0.1;
   small.x[3 * small.n + 7] = std::nan("");
-  small.features = linalg::Matrix::from_dense(static_cast<linalg::Index>(small.n),
-                                              static_cast<linalg::Index>(small.d), small.x);
+  small.features = linalg::Matrix::from_dense(static_cast<linalg::Index>(small.n), static_cast<linalg::Index>(small.d), small.x);
   const auto fit = small.solve();
   ASSERT_FALSE(fit);
   EXPECT_EQ(fit.error().fault, Fault::kBadInput);

@@ -131,8 +131,7 @@ TEST(PrivateAveraging, PaysForWholeRoundsOnly) {
   for (const double budget : {0.05, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8}) {
     PrivateSite site(data.features, {.epsilon = 1, .budget = budget});
     const RowShare share = party(data, site);
-    const auto algorithm =
-        FedIterHt::make(logistic(2), {.rounds = kRounds, .local_steps = kSteps, .step = 0.1});
+    const auto algorithm = FedIterHt::make(logistic(2), {.rounds = kRounds, .local_steps = kSteps, .step = 0.1});
     FedIterHt::Memory memory;
     int answered = 0;
     while (ask(*algorithm, algorithm->start(4), share, memory)) ++answered;
@@ -187,7 +186,8 @@ TEST(PrivateAveraging, OneRecordMovesTheSumByTheClipAtMost) {
       const Table data{Matrix::from_dense(5, 3, values), labels};
       PrivateSite site(data.features, {.epsilon = 1e6, .delta = 1e-3});
       const RowShare share = party(data, site);
-      const auto steps = PrivateLocalSteps::reserve(logistic({}), {.rounds = 1, .local_steps = 1, .clip = 0.5}, share, *share.privacy->gate);
+      const auto steps =
+          PrivateLocalSteps::reserve(logistic({}), {.rounds = 1, .local_steps = 1, .clip = 0.5}, share, *share.privacy->gate);
       sums.push_back((*steps)->sum(at, *share.privacy->gate)->value());
     }
     linalg::axpy(-1.0, sums[1], sums[0]);

@@ -26,8 +26,7 @@ RowShare share(int party, std::vector<std::vector<double>> rows, std::vector<dou
   std::vector<double> column_major(rows.size() * columns);
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t j = 0; j < columns; ++j) column_major[j * rows.size() + i] = rows[i][j];
-  return {party,
-          linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()), static_cast<linalg::Index>(columns), column_major),
+  return {party, linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()), static_cast<linalg::Index>(columns), column_major),
           std::move(labels)};
 }
 
@@ -92,7 +91,8 @@ TEST(DistributedIht, IgnoresLocalSteps) {
 
 TEST(FederatedAveraging, TheOrderOfArrivalChangesNothing) {
   const auto shares = draw({.clients = 5, .rows = 30, .columns = 40, .nonzeros = 5}, 3);
-  const auto algorithm = FedIterHt::make(objective(glm::Task::kLinear, 5), {.rounds = 7, .local_steps = 3, .step = 0.005, .batch = 7, .seed = 5});
+  const auto algorithm =
+      FedIterHt::make(objective(glm::Task::kLinear, 5), {.rounds = 7, .local_steps = 3, .step = 0.005, .batch = 7, .seed = 5});
   const auto forwards = federate(*algorithm, algorithm->start(40), shares);
   const auto backwards = federate(*algorithm, algorithm->start(40), shares, {}, nullptr, {4, 2, 0, 3, 1});
   EXPECT_EQ(forwards->parameters, backwards->parameters);
@@ -101,7 +101,8 @@ TEST(FederatedAveraging, TheOrderOfArrivalChangesNothing) {
 TEST(FederatedAveraging, SeedsDecideTheBatches) {
   const auto shares = draw({.clients = 2, .rows = 30, .columns = 10, .nonzeros = 5}, 3);
   const auto run = [&](std::uint64_t seed) {
-    const auto algorithm = FedAvg::make(objective(glm::Task::kLinear, std::nullopt), {.rounds = 3, .local_steps = 2, .step = 0.01, .batch = 4, .seed = seed});
+    const auto algorithm =
+        FedAvg::make(objective(glm::Task::kLinear, std::nullopt), {.rounds = 3, .local_steps = 2, .step = 0.01, .batch = 4, .seed = seed});
     return federate(*algorithm, algorithm->start(10), shares)->parameters;
   };
   EXPECT_EQ(run(1), run(1));
@@ -143,9 +144,7 @@ TEST(LocalSteps, GoDownTheGradientOfTheObjective) {
       for (double& x : at) x = random.normal();
       auto gate = privacy::Gate::without_privacy(privacy::Unprotected{});
       std::shared_ptr<PrivateLocalSteps> unpaid;
-      const auto moved =
-          local_steps(problem, {.local_steps = 1}, {.step = 1, .parameters = at}, share, nullptr, gate)
-              ->value();
+      const auto moved = local_steps(problem, {.local_steps = 1}, {.step = 1, .parameters = at}, share, nullptr, gate)->value();
       const auto value = [&] {
         const auto [weights, intercepts] = separate(problem, at);
         return glm::evaluate(problem, share.features, share.labels, weights, intercepts);
@@ -208,7 +207,8 @@ TEST(FedIterHt, NeedsAFifthOfTheRoundsOfDistributedIht) {
 
 TEST(FedIterHt, NeedsAQuarterOfTheRoundsOfDistributedIhtForClassification) {
   for (const double spread : {0.1, 0.5, 1.0}) {
-    const auto shares = draw({.clients = 20, .rows = 60, .columns = 200, .nonzeros = 20, .positives = 6, .alpha = spread, .beta = spread}, 1);
+    const auto shares =
+        draw({.clients = 20, .rows = 60, .columns = 200, .nonzeros = 20, .positives = 6, .alpha = spread, .beta = spread}, 1);
     const auto problem = objective(glm::Task::kLogistic, 40);
     const double baseline = objective_after<DistributedIht>(problem, {.rounds = 200, .step = 3e-3}, shares);
     const double reached = objective_after<FedIterHt>(problem, {.rounds = 50, .local_steps = 10, .step = 3e-3}, shares);

@@ -31,10 +31,9 @@ Result<typename A::Iterate> absorbed(const A& algorithm, typename A::Iterate ite
 
 // `seen` gets the iterate after every round. Parties answer in the order of `order` (empty: their own).
 template <class A>
-Result<typename A::Iterate> federate(const A& algorithm, typename A::Iterate iterate,
-                                     const std::vector<typename A::Data>& parties,
-                                     const std::function<void(const typename A::Iterate&)>& seen = {},
-                                     Bytes* bytes = nullptr, std::vector<std::size_t> order = {}) {
+Result<typename A::Iterate> federate(const A& algorithm, typename A::Iterate iterate, const std::vector<typename A::Data>& parties,
+                                     const std::function<void(const typename A::Iterate&)>& seen = {}, Bytes* bytes = nullptr,
+                                     std::vector<std::size_t> order = {}) {
   std::vector<typename A::Memory> memories(parties.size());
   if (order.empty()) {
     order.resize(parties.size());

@@ -36,10 +36,11 @@ Data with_empty_columns(const Data& data, int columns) {
   return wide;
 }
 
-double unclipped(Task task) { return task == Task::kLogistic || task == Task::kSoftmax ? 1.0 : 32.0; }
+double unclipped(Task task) {
+  return task == Task::kLogistic || task == Task::kSoftmax ? 1.0 : 32.0;
+}
 
-Fit privately(const Data& data, const glm::Objective& objective, const FrankWolfeSettings& settings,
-              const PrivateSite::Limits& limits) {
+Fit privately(const Data& data, const glm::Objective& objective, const FrankWolfeSettings& settings, const PrivateSite::Limits& limits) {
   const PrivateSite site(data.features, limits);
   auto fit = frank_wolfe(site.problem(data.labels, objective), settings, {});
   EXPECT_TRUE(fit) << fit.error().message;
@@ -52,7 +53,8 @@ TEST(PrivateFrankWolfe, EqualsItsTwinWhenEpsilonIsHuge) {
   for (const Task task : kTasks) {
     const Data data = sparse_data(task, 2000, 12, 0.5, 40);
     const glm::Objective objective = ball(task, 6, 0.01, Intercept::kPenalised);
-    const FrankWolfeSettings settings{.iterations = 25, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0, .mode = FrankWolfeMode::kPlain};
+    const FrankWolfeSettings settings{
+        .iterations = 25, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0, .mode = FrankWolfeMode::kPlain};
     const auto open = frank_wolfe({data.features, data.labels, objective}, settings, {});
     ASSERT_TRUE(open) << open.error().message;
     const Fit gated = privately(data, objective, settings, {.epsilon = 1e6, .derivative_bound = unclipped(task)});

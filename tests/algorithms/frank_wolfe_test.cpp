@@ -31,13 +31,11 @@ Data noisy_data(Task task, int rows, int columns, double density, unsigned seed)
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
   std::vector<double> values;
-  for (int at = 0; at < rows * columns; ++at)
-    values.push_back(uniform(random) < density ? normal(random) + 0.3 : 0.0);
+  for (int at = 0; at < rows * columns; ++at) values.push_back(uniform(random) < density ? normal(random) + 0.3 : 0.0);
   Data data{Matrix::from_dense(rows, columns, values), {}};
   for (int i = 0; i < rows; ++i) {
     double margin = 0.7 + 0.5 * normal(random);
-    for (int j = 0; j < std::min(columns, 3); ++j)
-      margin += (j == 1 ? -2.0 : 1.0) * values[static_cast<std::size_t>(j * rows + i)];
+    for (int j = 0; j < std::min(columns, 3); ++j) margin += (j == 1 ? -2.0 : 1.0) * values[static_cast<std::size_t>(j * rows + i)];
     if (task == Task::kLinear)
       data.labels.push_back(margin);
     else if (task == Task::kSoftmax)
@@ -49,11 +47,7 @@ Data noisy_data(Task task, int rows, int columns, double density, unsigned seed)
 }
 
 glm::Objective objective_of(Task task, double radius, double l2 = 0, Intercept intercept = Intercept::kNone) {
-  return {.task = task,
-          .classes = task == Task::kSoftmax ? 3 : 1,
-          .l2 = l2,
-          .l1_radius = radius,
-          .intercept = intercept};
+  return {.task = task, .classes = task == Task::kSoftmax ? 3 : 1, .l2 = l2, .l1_radius = radius, .intercept = intercept};
 }
 
 const Observer kSilent;
@@ -73,8 +67,7 @@ double gap_of(const Problem& problem, const Fit& fit) {
     for (std::size_t j = 0; j < d; ++j) {
       const double w = fit.weights[k * d + j];
       const double g =
-          problem.features.column_dot(static_cast<linalg::Index>(j), plane) / static_cast<double>(n) +
-          problem.objective.l2 * w;
+          problem.features.column_dot(static_cast<linalg::Index>(j), plane) / static_cast<double>(n) + problem.objective.l2 * w;
       inner += g * w;
       largest = std::max(largest, std::abs(g));
     }
@@ -102,16 +95,13 @@ TEST_P(EveryLoss, ReportsTheGapOfTheModelItReturns) {
   const Data data = noisy_data(GetParam(), 80, 12, 0.5, 1);
   for (const Intercept intercept : {Intercept::kNone, Intercept::kFree, Intercept::kPenalised})
     for (const double l2 : {0.0, 0.1})
-      for (const FrankWolfeStep step :
-           {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch}) {
+      for (const FrankWolfeStep step : {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch}) {
         const Problem problem{data.features, data.labels, objective_of(GetParam(), 1.5, l2, intercept)};
         const auto fit = frank_wolfe(problem, {.iterations = 40, .step = step, .gap_tolerance = 0}, kSilent);
         ASSERT_TRUE(fit) << fit.error().message;
         EXPECT_EQ(fit->certificate, Certificate::kFrankWolfeGap);
         EXPECT_NEAR(fit->gap, gap_of(problem, *fit), 1e-11);
-        EXPECT_NEAR(fit->objective,
-                    evaluate(problem.objective, data.features, data.labels, fit->weights, fit->intercepts),
-                    1e-13);
+        EXPECT_NEAR(fit->objective, evaluate(problem.objective, data.features, data.labels, fit->weights, fit->intercepts), 1e-13);
         EXPECT_TRUE(feasible(problem.objective, fit->weights, fit->intercepts, 1e-12));
         EXPECT_EQ(fit->intercepts.empty(), intercept == Intercept::kNone);
       }
@@ -120,11 +110,9 @@ TEST_P(EveryLoss, ReportsTheGapOfTheModelItReturns) {
 TEST_P(EveryLoss, ConvergesToASmallCertifiedGap) {
   const Data data = noisy_data(GetParam(), 60, 5, 0.7, 2);
   for (const Intercept intercept : {Intercept::kNone, Intercept::kFree, Intercept::kPenalised})
-    for (const FrankWolfeStep step :
-         {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch}) {
+    for (const FrankWolfeStep step : {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch}) {
       const Problem problem{data.features, data.labels, objective_of(GetParam(), 1.0, 0.05, intercept)};
-      const auto fit =
-          frank_wolfe(problem, {.iterations = 20000, .step = step, .gap_tolerance = 1e-3}, kSilent);
+      const auto fit = frank_wolfe(problem, {.iterations = 20000, .step = step, .gap_tolerance = 1e-3}, kSilent);
       ASSERT_TRUE(fit) << fit.error().message;
       EXPECT_EQ(fit->stop, Stop::kConverged);
       EXPECT_LE(gap_of(problem, *fit), 1e-3 + 1e-12);
@@ -136,8 +124,7 @@ TEST_P(EveryLoss, ReachesTheOptimumInsideTheBall) {
   // linearly (Guelat and Marcotte 1986). Its certificate is a vanishing gradient.
   const Data data = noisy_data(GetParam(), 60, 3, 0.9, 3);
   const Problem problem{data.features, data.labels, objective_of(GetParam(), 12.0, 1.0, Intercept::kFree)};
-  const auto fit = frank_wolfe(
-      problem, {.iterations = 20000, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 1e-6}, kSilent);
+  const auto fit = frank_wolfe(problem, {.iterations = 20000, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 1e-6}, kSilent);
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->stop, Stop::kConverged);
   EXPECT_LT(linalg::l1_norm(fit->weights), 11.0);
@@ -155,12 +142,10 @@ TEST_P(EveryLoss, LineSearchFindsTheBestPointOfTheSegment) {
     // before + gamma * (vertex - before) for gammas around the chosen one: none is better.
     for (const double stretch : {0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 1.5}) {
       Fit other = before;
-      for (std::size_t j = 0; j < other.weights.size(); ++j)
-        other.weights[j] += stretch * (after.weights[j] - before.weights[j]);
+      for (std::size_t j = 0; j < other.weights.size(); ++j) other.weights[j] += stretch * (after.weights[j] - before.weights[j]);
       for (std::size_t k = 0; k < other.intercepts.size(); ++k)
         other.intercepts[k] += stretch * (after.intercepts[k] - before.intercepts[k]);
-      EXPECT_GE(evaluate(problem.objective, data.features, data.labels, other.weights, other.intercepts),
-                after.objective - 1e-15);
+      EXPECT_GE(evaluate(problem.objective, data.features, data.labels, other.weights, other.intercepts), after.objective - 1e-15);
     }
   }
 }
@@ -171,8 +156,7 @@ TEST_P(EveryLoss, ShortStepAndLineSearchNeverIncreaseTheObjective) {
     for (const Intercept intercept : {Intercept::kNone, Intercept::kFree}) {
       const Problem problem{data.features, data.labels, objective_of(GetParam(), 2.0, 0.0, intercept)};
       const Fit fit = *frank_wolfe(problem, {.iterations = 100, .step = step, .gap_tolerance = 0}, kSilent);
-      for (std::size_t t = 1; t < fit.history.size(); ++t)
-        EXPECT_LE(fit.history[t], fit.history[t - 1] + 1e-14);
+      for (std::size_t t = 1; t < fit.history.size(); ++t) EXPECT_LE(fit.history[t], fit.history[t - 1] + 1e-14);
     }
 }
 
@@ -193,8 +177,7 @@ TEST_P(EveryLoss, FreeInterceptIsOptimalForTheWeights) {
 TEST_P(EveryLoss, GivesTheSameBitsForOneAndTwoThreads) {
   const Data data = noisy_data(GetParam(), 9000, 10, 0.3, 7);
   const Problem problem{data.features, data.labels, objective_of(GetParam(), 2.0, 0.0, Intercept::kFree)};
-  const FrankWolfeSettings settings{
-      .iterations = 12, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 0};
+  const FrankWolfeSettings settings{.iterations = 12, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 0};
   set_thread_count(1);
   const Fit one = *frank_wolfe(problem, settings, kSilent);
   set_thread_count(2);
@@ -207,16 +190,14 @@ TEST_P(EveryLoss, GivesTheSameBitsForOneAndTwoThreads) {
 TEST_P(EveryLoss, StaysFiniteAtMarginsOfAMillion) {
   Data data = noisy_data(GetParam(), 20, 4, 0.8, 8);
   const Problem problem{data.features, data.labels, objective_of(GetParam(), 1e6)};
-  for (const FrankWolfeStep step :
-       {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch}) {
+  for (const FrankWolfeStep step : {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch}) {
     const auto fit = frank_wolfe(problem, {.iterations = 20, .step = step, .gap_tolerance = 0}, kSilent);
     ASSERT_TRUE(fit) << fit.error().message;
     EXPECT_TRUE(std::isfinite(fit->objective));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss,
-                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
+INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss, testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
                          [](const auto& test) { return label(test.param); });
 
 TEST(FrankWolfe, MeetsTheTwoCurvatureOverTPlusTwoBound) {
@@ -246,13 +227,11 @@ TEST(FrankWolfe, MeetsTheTwoCurvatureOverTPlusTwoBound) {
       EXPECT_LE(progress.objective - best, 2 * 4 * radius * radius / (progress.iteration + 2.0));
       smallest_gap = std::min(smallest_gap, progress.gap);
       // Jaggi 2013, Theorem 2: from t = 2 on, some gap so far is at most 27/4 C / (t + 2).
-      EXPECT_TRUE(progress.iteration < 2 ||
-                  smallest_gap <= 6.75 * 4 * radius * radius / (progress.iteration + 2.0));
+      EXPECT_TRUE(progress.iteration < 2 || smallest_gap <= 6.75 * 4 * radius * radius / (progress.iteration + 2.0));
       return true;
     };
-    const Fit fit = *frank_wolfe(
-        {features, labels, objective},
-        {.iterations = 2000, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0, .mode = mode}, watch);
+    const Fit fit = *frank_wolfe({features, labels, objective},
+                                 {.iterations = 2000, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0, .mode = mode}, watch);
     EXPECT_NEAR(fit.objective, best, 0.05);
     EXPECT_GE(fit.objective, best - 1e-12);
   }
@@ -263,13 +242,10 @@ TEST(FrankWolfe, GramColumnsGiveThePlainIterates) {
     const Data data = noisy_data(Task::kLinear, 120, 60, density, 10);
     for (const Intercept intercept : {Intercept::kNone, Intercept::kFree, Intercept::kPenalised})
       for (const double l2 : {0.0, 0.2})
-        for (const FrankWolfeStep step :
-             {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch})
+        for (const FrankWolfeStep step : {FrankWolfeStep::kOpenLoop, FrankWolfeStep::kShort, FrankWolfeStep::kLineSearch})
           for (const std::size_t cache : {std::size_t{0}, std::size_t{1} << 20}) {
-            const Problem problem{data.features, data.labels,
-                                  objective_of(Task::kLinear, 3.0, l2, intercept)};
-            FrankWolfeSettings settings{
-                .iterations = 300, .step = step, .gap_tolerance = 0, .gram_cache_bytes = cache};
+            const Problem problem{data.features, data.labels, objective_of(Task::kLinear, 3.0, l2, intercept)};
+            FrankWolfeSettings settings{.iterations = 300, .step = step, .gap_tolerance = 0, .gram_cache_bytes = cache};
             settings.mode = FrankWolfeMode::kPlain;
             const Fit plain = *frank_wolfe(problem, settings, kSilent);
             settings.mode = FrankWolfeMode::kGram;
@@ -277,12 +253,10 @@ TEST(FrankWolfe, GramColumnsGiveThePlainIterates) {
             ASSERT_EQ(plain.history.size(), gram.history.size());
             for (std::size_t t = 0; t < plain.history.size(); ++t)
               EXPECT_NEAR(plain.history[t], gram.history[t], 1e-10 * plain.history[t]) << t;
-            for (std::size_t j = 0; j < plain.weights.size(); ++j)
-              EXPECT_NEAR(plain.weights[j], gram.weights[j], 1e-9);
+            for (std::size_t j = 0; j < plain.weights.size(); ++j) EXPECT_NEAR(plain.weights[j], gram.weights[j], 1e-9);
             EXPECT_NEAR(plain.gap, gram.gap, 1e-10);
             ASSERT_EQ(plain.intercepts.size(), gram.intercepts.size());
-            for (std::size_t k = 0; k < plain.intercepts.size(); ++k)
-              EXPECT_NEAR(plain.intercepts[k], gram.intercepts[k], 1e-9);
+            for (std::size_t k = 0; k < plain.intercepts.size(); ++k) EXPECT_NEAR(plain.intercepts[k], gram.intercepts[k], 1e-9);
           }
   }
 }
@@ -383,16 +357,14 @@ TEST(FrankWolfe, RefusesWhatItCannotSolve) {
   EXPECT_EQ(message(objective), "l1_radius: frank-wolfe needs the radius of the l1 ball");
   objective = objective_of(Task::kLogistic, 1.0);
   objective.l1 = 0.5;
-  EXPECT_EQ(message(objective),
-            "l1: frank-wolfe takes the constraint l1_radius instead of an l1 penalty (got '0.5')");
+  EXPECT_EQ(message(objective), "l1: frank-wolfe takes the constraint l1_radius instead of an l1 penalty (got '0.5')");
   objective = objective_of(Task::kLogistic, 1.0);
   objective.sparsity = 3;
   EXPECT_EQ(message(objective), "sparsity: frank-wolfe takes the constraint l1_radius instead (got '3')");
   objective = objective_of(Task::kLogistic, 1.0);
   EXPECT_EQ(message(objective, {.iterations = 0}), "iterations: must be at least 1 (got '0')");
   EXPECT_EQ(message(objective, {.gap_tolerance = NAN}), "gap_tolerance: must be a number >= 0 (got 'nan')");
-  EXPECT_EQ(message(objective, {.mode = FrankWolfeMode::kGram}),
-            "mode: Gram columns serve least squares only (got 'logistic')");
+  EXPECT_EQ(message(objective, {.mode = FrankWolfeMode::kGram}), "mode: Gram columns serve least squares only (got 'logistic')");
   objective.l1_radius = INFINITY;
   EXPECT_NE(message(objective).find("l1_radius"), std::string::npos);
 }
@@ -400,21 +372,17 @@ TEST(FrankWolfe, RefusesWhatItCannotSolve) {
 TEST(FrankWolfe, RefusesAFreeInterceptWithoutAnOptimum) {
   const Data data = noisy_data(Task::kLogistic, 10, 3, 0.9, 17);
   const std::vector<double> ones(10, 1.0);
-  const auto fit = frank_wolfe({data.features, ones, objective_of(Task::kLogistic, 1.0, 0, Intercept::kFree)},
-                               {}, kSilent);
+  const auto fit = frank_wolfe({data.features, ones, objective_of(Task::kLogistic, 1.0, 0, Intercept::kFree)}, {}, kSilent);
   ASSERT_FALSE(fit);
-  EXPECT_EQ(fit.error().message,
-            "labels: a free intercept needs rows of every class; none has label (got '-1')");
-  EXPECT_TRUE(frank_wolfe({data.features, ones, objective_of(Task::kSquaredHinge, 1.0, 0, Intercept::kFree)},
-                          {}, kSilent));
+  EXPECT_EQ(fit.error().message, "labels: a free intercept needs rows of every class; none has label (got '-1')");
+  EXPECT_TRUE(frank_wolfe({data.features, ones, objective_of(Task::kSquaredHinge, 1.0, 0, Intercept::kFree)}, {}, kSilent));
 }
 
 TEST(FrankWolfe, RefusesFeaturesThatAreNotFinite) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()})
     for (const Task task : {Task::kLinear, Task::kLogistic}) {
       const Matrix features = Matrix::from_dense(2, 2, std::vector<double>{1, 2, bad, 1});
-      const auto fit =
-          frank_wolfe({features, std::vector<double>{1, -1}, objective_of(task, 1.0)}, {}, kSilent);
+      const auto fit = frank_wolfe({features, std::vector<double>{1, -1}, objective_of(task, 1.0)}, {}, kSilent);
       ASSERT_FALSE(fit);
       EXPECT_EQ(fit.error().fault, Fault::kBadInput);
     }
@@ -423,8 +391,7 @@ TEST(FrankWolfe, RefusesFeaturesThatAreNotFinite) {
 TEST(FrankWolfe, RefusesAGradientThatOverflows) {
   const Matrix features = Matrix::from_dense(2, 2, std::vector<double>{1, 2, 1e308, 1e308});
   for (const FrankWolfeMode mode : {FrankWolfeMode::kPlain, FrankWolfeMode::kGram}) {
-    const auto fit = frank_wolfe({features, std::vector<double>{1e3, 1e3}, objective_of(Task::kLinear, 1.0)},
-                                 {.mode = mode}, kSilent);
+    const auto fit = frank_wolfe({features, std::vector<double>{1e3, 1e3}, objective_of(Task::kLinear, 1.0)}, {.mode = mode}, kSilent);
     ASSERT_FALSE(fit);
     EXPECT_EQ(fit.error().fault, Fault::kBadInput);
   }
@@ -454,10 +421,8 @@ TEST(FrankWolfe, KeepsItsScaleWhenFullStepsRepeat) {
   const Matrix features = Matrix::from_dense(3, 1, std::vector<double>{1, 2, 3});
   const std::vector<double> labels = {10, 20, 30};
   for (const FrankWolfeMode mode : {FrankWolfeMode::kPlain, FrankWolfeMode::kGram}) {
-    const Fit fit = *frank_wolfe(
-        {features, labels, objective_of(Task::kLinear, 4.0)},
-        {.iterations = 50, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 1e-10, .mode = mode},
-        kSilent);
+    const Fit fit = *frank_wolfe({features, labels, objective_of(Task::kLinear, 4.0)},
+                                 {.iterations = 50, .step = FrankWolfeStep::kLineSearch, .gap_tolerance = 1e-10, .mode = mode}, kSilent);
     EXPECT_EQ(fit.weights, std::vector<double>{4.0});
     EXPECT_EQ(fit.stop, Stop::kConverged);
   }

@@ -12,10 +12,11 @@ using namespace parley::algorithms;
 namespace {
 
 // R so large that nothing is clipped on this data.
-double unclipped(Task task) { return task == Task::kLogistic || task == Task::kSoftmax ? 1.0 : 16.0; }
+double unclipped(Task task) {
+  return task == Task::kLogistic || task == Task::kSoftmax ? 1.0 : 16.0;
+}
 
-Fit privately(const Data& data, const glm::Objective& objective, const GreedySettings& settings,
-              const PrivateSite::Limits& limits) {
+Fit privately(const Data& data, const glm::Objective& objective, const GreedySettings& settings, const PrivateSite::Limits& limits) {
   const PrivateSite site(data.features, limits);
   auto fit = greedy_cd(site.problem(data.labels, objective), settings, {});
   EXPECT_TRUE(fit) << fit.error().message;
@@ -46,12 +47,10 @@ TEST(PrivateGreedyCd, EqualsItsTwinWhenEpsilonIsHuge) {
 TEST(PrivateGreedyCd, EqualsItsTwinWithTheDatasSmoothnessWhenEpsilonIsHuge) {
   const Data data = sparse_data(Task::kLogistic, 4000, 10, 0.5, 20);
   const glm::Objective objective = objective_of(Task::kLogistic, 0.01, 0.01);
-  const auto open =
-      greedy_cd({data.features, data.labels, objective}, {.iterations = 15, .tolerance = 0}, {});
+  const auto open = greedy_cd({data.features, data.labels, objective}, {.iterations = 15, .tolerance = 0}, {});
   ASSERT_TRUE(open);
   const Fit gated =
-      privately(data, objective, {.iterations = 15},
-                {.epsilon = 1e6, .smoothness = Smoothness::kPrivate, .row_bound = std::sqrt(10.0)});
+      privately(data, objective, {.iterations = 15}, {.epsilon = 1e6, .smoothness = Smoothness::kPrivate, .row_bound = std::sqrt(10.0)});
   EXPECT_EQ(gated.releases, 31);
   EXPECT_NEAR(gated.objective, open->objective, 1e-6);
 }
@@ -60,8 +59,7 @@ TEST(PrivateGreedyCd, TheModelIsMadeOfReleasedValuesOnlyWithItsSmoothness) {
   const Data data = sparse_data(Task::kLogistic, 4000, 8, 0.4, 21);
   const Data others = sparse_data(Task::kLogistic, 4000, 8, 0.9, 22);
   const glm::Objective objective = objective_of(Task::kLogistic, 0.001, 0, Intercept::kPenalised);
-  const PrivateSite::Limits limits{
-      .epsilon = 2, .smoothness = Smoothness::kPrivate, .row_bound = std::sqrt(8.0)};
+  const PrivateSite::Limits limits{.epsilon = 2, .smoothness = Smoothness::kPrivate, .row_bound = std::sqrt(8.0)};
   const PrivateSite site(data.features, limits);
   const auto fit = greedy_cd(site.problem(data.labels, objective), {.iterations = 12}, {});
   ASSERT_TRUE(fit) << fit.error().message;
@@ -188,8 +186,7 @@ TEST(PrivateGreedyCd, OneRecordMovesNoScoreByMoreThanItsSensitivity) {
       const Data data = sparse_data(task, 60, 12, 0.5, 30);
       std::vector<double> values;
       for (int j = 0; j < 12; ++j)
-        for (int i = 0; i < 60; ++i)
-          values.push_back(i == 0 ? (random() % 2 == 0 ? 1.0 : -1.0) : data.features.at(i, j));
+        for (int i = 0; i < 60; ++i) values.push_back(i == 0 ? (random() % 2 == 0 ? 1.0 : -1.0) : data.features.at(i, j));
       std::vector<double> labels = data.labels;
       labels[0] = task == Task::kSoftmax ? std::fmod(labels[0] + 1, 3) : -labels[0] - (task == Task::kLinear ? 9 : 0);
       const Matrix other = Matrix::from_dense(60, 12, values);

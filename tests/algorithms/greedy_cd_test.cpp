@@ -22,8 +22,7 @@ using linalg::Matrix;
 namespace {
 
 double model_decrease(const Coordinate& at, const Penalty& penalty, double alpha) {
-  return -(at.gradient * alpha + 0.5 * at.smoothness * alpha * alpha + penalty.value(at.weight + alpha) -
-           penalty.value(at.weight));
+  return -(at.gradient * alpha + 0.5 * at.smoothness * alpha * alpha + penalty.value(at.weight + alpha) - penalty.value(at.weight));
 }
 
 // One thread but where threads are the subject: a busy machine makes tiny parallel regions slow.

@@ -31,8 +31,7 @@ Data with_zeros_at(const Data& data, linalg::Index place) {
   std::vector<double> values(static_cast<std::size_t>(rows * columns));
   for (linalg::Index j = 0; j < columns; ++j)
     for (linalg::Index i = 0; i < rows; ++i)
-      if (i != place)
-        values[static_cast<std::size_t>(j * rows + i)] = data.features.at(i < place ? i : i - 1, j);
+      if (i != place) values[static_cast<std::size_t>(j * rows + i)] = data.features.at(i < place ? i : i - 1, j);
   all.features = linalg::Matrix::from_dense(rows, columns, values);
   all.labels = data.labels;
   all.labels.insert(all.labels.begin() + place, 1.0);
@@ -46,8 +45,7 @@ struct Told {
   std::int64_t steps = 0;
 };
 
-Told told_by(const Train& train, const Data& data, const PrivateSite::Limits& limits,
-             const glm::Objective& objective) {
+Told told_by(const Train& train, const Data& data, const PrivateSite::Limits& limits, const glm::Objective& objective) {
   PrivateSite site(data.features, limits);
   const auto fit = train(site.problem(data.labels, objective));
   EXPECT_TRUE(fit) << fit.error().message;
@@ -55,8 +53,7 @@ Told told_by(const Train& train, const Data& data, const PrivateSite::Limits& li
   return {fit->weights, site.gate().transcript(), site.gate().charged().events, fit->iterations};
 }
 
-void expect_no_trace(const char* what, const Train& train, const Data& data, const glm::Objective& objective,
-                     double derivative_bound = 1) {
+void expect_no_trace(const char* what, const Train& train, const Data& data, const glm::Objective& objective, double derivative_bound = 1) {
   const auto rows = data.features.rows();
   // The true number, one that is not, and both sides of a power of two.
   for (const std::size_t stated : {static_cast<std::size_t>(rows + 1), static_cast<std::size_t>(rows / 2)}) {
@@ -81,8 +78,7 @@ TEST(HiddenCount, GreedyDescentShowsNoTraceOfIt) {
   for (const Task task : {Task::kLogistic, Task::kLinear, Task::kSquaredHinge}) {
     const Data data = noisy_data(task, 1023, 8, 0.5, 1);
     expect_no_trace(
-        "greedy-cd", [](const Problem& p) { return greedy_cd(p, {}, kSilent); }, data,
-        objective_of(task, 0.001, 0.01));
+        "greedy-cd", [](const Problem& p) { return greedy_cd(p, {}, kSilent); }, data, objective_of(task, 0.001, 0.01));
   }
   expect_no_trace(
       "greedy-cd, paper's sums", [](const Problem& p) { return greedy_cd(p, {.iterations = 3}, kSilent); },
@@ -104,19 +100,18 @@ TEST(HiddenCount, FrankWolfeShowsNoTraceOfIt) {
 TEST(HiddenCount, CoordinateDescentShowsNoTraceOfIt) {
   for (const Task task : {Task::kLogistic, Task::kSoftmax})
     expect_no_trace(
-        "coordinate-descent", [](const Problem& p) { return coordinate_descent(p, {}, kSilent); },
-        noisy_data(task, 1023, 6, 0.5, 4), objective_of(task, 0, 0.01));
+        "coordinate-descent", [](const Problem& p) { return coordinate_descent(p, {}, kSilent); }, noisy_data(task, 1023, 6, 0.5, 4),
+        objective_of(task, 0, 0.01));
 }
 
 TEST(HiddenCount, GradientDescentShowsNoTraceOfIt) {
   for (const Task task : {Task::kLogistic, Task::kSoftmax})
     expect_no_trace(
-        "sgd", [](const Problem& p) { return sgd(p, {.batch_rate = 1.0}, kSilent); },
-        noisy_data(task, 1023, 6, 0.5, 5), objective_of(task, 0, 0.01));
+        "sgd", [](const Problem& p) { return sgd(p, {.batch_rate = 1.0}, kSilent); }, noisy_data(task, 1023, 6, 0.5, 5),
+        objective_of(task, 0, 0.01));
   // Noise drawn when it is read.
   expect_no_trace(
-      "sgd, sparse",
-      [](const Problem& p) { return sgd(p, {.steps = 5, .batch_rate = 1.0, .momentum = 0.0}, kSilent); },
+      "sgd, sparse", [](const Problem& p) { return sgd(p, {.steps = 5, .batch_rate = 1.0, .momentum = 0.0}, kSilent); },
       noisy_data(Task::kLogistic, 15, 400, 0.02, 6), objective_of(Task::kLogistic, 0, 0));
 }
 
@@ -137,12 +132,10 @@ TEST(HiddenCount, LocalStepsOfAFederationShowNoTraceOfIt) {
   const auto reply = [&](const Data& table, std::int64_t batch) {
     PrivateSite site(table.features, {.records = 900});
     const Problem problem = site.problem(table.labels, objective_of(Task::kLogistic, 0, 0.01));
-    const FedAvg algorithm =
-        *FedAvg::make(problem.objective, {.rounds = 2, .local_steps = 3, .batch = batch});
+    const FedAvg algorithm = *FedAvg::make(problem.objective, {.rounds = 2, .local_steps = 3, .batch = batch});
     const RowShare share{0, problem.features, table.labels, problem.privacy};
     FedAvg::Memory memory;
-    const auto released =
-        algorithm.answer(algorithm.ask(algorithm.start(6)), share, memory, *problem.privacy->gate);
+    const auto released = algorithm.answer(algorithm.ask(algorithm.start(6)), share, memory, *problem.privacy->gate);
     EXPECT_TRUE(released) << released.error().message;
     return std::pair{released->value(), site.gate().charged().events};
   };
@@ -165,8 +158,7 @@ TEST(HiddenCount, ARecordsDerivativeIsItsOwnToTheLastDigit) {
   Data more = with_zeros_at(data, 20);
   std::vector<double> values;
   for (linalg::Index j = 0; j < columns; ++j)
-    for (linalg::Index i = 0; i <= rows; ++i)
-      values.push_back(i == 20 ? 1.0 / (j + 3) : more.features.at(i, j));
+    for (linalg::Index i = 0; i <= rows; ++i) values.push_back(i == 20 ? 1.0 / (j + 3) : more.features.at(i, j));
   more.features = linalg::Matrix::from_dense(rows + 1, columns, values);
   std::mt19937_64 random(10);
   std::normal_distribution<double> normal;
@@ -180,9 +172,7 @@ TEST(HiddenCount, ARecordsDerivativeIsItsOwnToTheLastDigit) {
   BatchDerivatives mine(problem), theirs(other);
   std::vector<std::size_t> everyone(static_cast<std::size_t>(rows + 1));
   for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = i;
-  const auto kept = [](std::span<const double> told) {
-    return std::vector<double>(told.begin(), told.end());
-  };
+  const auto kept = [](std::span<const double> told) { return std::vector<double>(told.begin(), told.end()); };
   const std::vector<double> pass = kept(theirs.at(weights, everyone));
   const std::vector<double> rows_only = kept(theirs.at_rows(weights, everyone));
   ASSERT_TRUE(theirs.by_passes(everyone.size()));
@@ -193,8 +183,7 @@ TEST(HiddenCount, ARecordsDerivativeIsItsOwnToTheLastDigit) {
     EXPECT_EQ(mine.at(weights, std::vector{i})[0], pass[there_at]) << i;
     EXPECT_EQ(mine.at_rows(weights, std::vector{i})[0], rows_only[there_at]) << i;
     // Close to the derivative at the weights as they are.
-    const double margin = problem.features.row_dot(static_cast<linalg::Index>(i), weights),
-                 y = data.labels[i];
+    const double margin = problem.features.row_dot(static_cast<linalg::Index>(i), weights), y = data.labels[i];
     // Rounded weights move a margin by at most 2^-53 M sum_j L_j/2^e_j: M is about 36, and 150 columns have
     // 2^22 steps each.
     EXPECT_NEAR(pass[there_at], -y / (1 + std::exp(y * margin)), 3e-6);

@@ -29,8 +29,7 @@ inline Data noisy_data(glm::Task task, int rows, int columns, double density, un
   Data data{linalg::Matrix::from_dense(rows, columns, values), {}};
   for (int i = 0; i < rows; ++i) {
     double margin = 0.2 + 0.5 * normal(random);
-    for (int j = 0; j < std::min(columns, 3); ++j)
-      margin += (j == 1 ? -2.0 : 1.0) * values[static_cast<std::size_t>(j * rows + i)];
+    for (int j = 0; j < std::min(columns, 3); ++j) margin += (j == 1 ? -2.0 : 1.0) * values[static_cast<std::size_t>(j * rows + i)];
     if (task == glm::Task::kLinear)
       data.labels.push_back(std::clamp(margin, -1.0, 1.0));
     else if (task == glm::Task::kSoftmax)
@@ -41,13 +40,8 @@ inline Data noisy_data(glm::Task task, int rows, int columns, double density, un
   return data;
 }
 
-inline glm::Objective objective_of(glm::Task task, double l1, double l2,
-                                   glm::Intercept intercept = glm::Intercept::kNone) {
-  return {.task = task,
-          .classes = task == glm::Task::kSoftmax ? 3 : 1,
-          .l1 = l1,
-          .l2 = l2,
-          .intercept = intercept};
+inline glm::Objective objective_of(glm::Task task, double l1, double l2, glm::Intercept intercept = glm::Intercept::kNone) {
+  return {.task = task, .classes = task == glm::Task::kSoftmax ? 3 : 1, .l1 = l1, .l2 = l2, .intercept = intercept};
 }
 
 // The largest distance of a partial derivative from the subdifferential of the penalty.
@@ -64,8 +58,7 @@ inline double distance_from_optimality(const algorithms::Problem& problem, const
   for (std::size_t k = 0; k < classes; ++k) {
     const auto plane = std::span(q).subspan(k * n, n);
     for (std::size_t j = 0; j < d; ++j) {
-      const double g =
-          problem.features.column_dot(static_cast<linalg::Index>(j), plane) / static_cast<double>(n);
+      const double g = problem.features.column_dot(static_cast<linalg::Index>(j), plane) / static_cast<double>(n);
       largest = std::max(largest, penalty.subgradient_distance(fit.weights[k * d + j], g));
     }
     if (fit.intercepts.empty()) continue;

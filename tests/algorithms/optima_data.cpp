@@ -92,10 +92,8 @@ Sparse libsvm(const Path& path, Index columns) {
 void unit_rows(Sparse& data) {
   for (std::size_t i = 0; i < data.rows(); ++i) {
     double squares = 0;
-    for (std::size_t k = data.offsets[i]; k < data.offsets[i + 1]; ++k)
-      squares += data.values[k] * data.values[k];
-    for (std::size_t k = data.offsets[i]; k < data.offsets[i + 1] && squares > 0; ++k)
-      data.values[k] /= std::sqrt(squares);
+    for (std::size_t k = data.offsets[i]; k < data.offsets[i + 1]; ++k) squares += data.values[k] * data.values[k];
+    for (std::size_t k = data.offsets[i]; k < data.offsets[i + 1] && squares > 0; ++k) data.values[k] /= std::sqrt(squares);
   }
 }
 
@@ -167,8 +165,7 @@ struct Dense {
   [[nodiscard]] Matrix matrix() const {
     std::vector<double> all;
     for (const auto& column : columns) all.insert(all.end(), column.begin(), column.end());
-    return Matrix::from_dense(static_cast<Index>(columns.front().size()), static_cast<Index>(columns.size()),
-                              all);
+    return Matrix::from_dense(static_cast<Index>(columns.front().size()), static_cast<Index>(columns.size()), all);
   }
 };
 
@@ -212,8 +209,7 @@ Dense dense_columns(const Sparse& data) {
 Prepared standardised_columns(const Sparse& data) {
   Dense standard;
   for (auto& column : dense_columns(data).columns) {
-    const bool constant =
-        std::all_of(column.begin(), column.end(), [&](double v) { return v == column.front(); });
+    const bool constant = std::all_of(column.begin(), column.end(), [&](double v) { return v == column.front(); });
     if (!constant) standard.add(standardised(std::move(column)));
   }
   return {standard.matrix(), data.labels};
@@ -239,8 +235,7 @@ Prepared duke_west(const Path& data) {
 }
 
 Prepared diabetes(const Path& data) {
-  const Text table =
-      text(data / "small/diabetes_data_raw.csv.xz", {.delimiter = ' ', .header_line = 0, .first_row = 1});
+  const Text table = text(data / "small/diabetes_data_raw.csv.xz", {.delimiter = ' ', .header_line = 0, .first_row = 1});
   const Text target = text(data / "small/diabetes_target.csv.xz", {.header_line = 0, .first_row = 1});
   Dense features;
   for (std::size_t j = 0; j < 10; ++j) features.add(standardised(numbers(table, j)));
@@ -282,8 +277,7 @@ Prepared covtype(const Path& data) {
     double& top = largest[static_cast<std::size_t>(rows.numbers[k])];
     top = std::max(top, std::abs(rows.values[k]));
   }
-  for (std::size_t k = 0; k < rows.values.size(); ++k)
-    rows.values[k] /= largest[static_cast<std::size_t>(rows.numbers[k])];
+  for (std::size_t k = 0; k < rows.values.size(); ++k) rows.values[k] /= largest[static_cast<std::size_t>(rows.numbers[k])];
   return relabelled(std::move(rows), [](double y) { return y == 2 ? 1.0 : -1.0; });
 }
 
@@ -294,8 +288,7 @@ Prepared gisette(const Path& data, Index columns) {
 }
 
 // IDX files: images as bytes behind 16 bytes of header, labels behind 8.
-Prepared mnist(const Path& data, const std::function<bool(int)>& wanted,
-               const std::function<double(int)>& label) {
+Prepared mnist(const Path& data, const std::function<bool(int)>& wanted, const std::function<double(int)>& label) {
   const std::string images = unpacked(data / "mnist/train-images-idx3-ubyte.xz");
   const std::string digits_of = unpacked(data / "mnist/train-labels-idx1-ubyte.xz");
   Sparse rows;
@@ -383,16 +376,14 @@ Prepared fate_epsilon(const Path& data) {
     features.columns.resize(table.header.size() - 2);
     for (const Row& row : table.rows) {
       labels.push_back(number(row[1]));
-      for (std::size_t j = 0; j < features.columns.size(); ++j)
-        features.columns[j].push_back(number(row.at(j + 2)));
+      for (std::size_t j = 0; j < features.columns.size(); ++j) features.columns[j].push_back(number(row.at(j + 2)));
     }
   }
   return {features.matrix(), larger_is_positive(std::move(labels))};
 }
 
 // Row numbers by the text of a key column.
-std::unordered_map<std::string, std::size_t> index_by(const Text& table,
-                                                      const std::vector<std::string>& keys) {
+std::unordered_map<std::string, std::size_t> index_by(const Text& table, const std::vector<std::string>& keys) {
   std::unordered_map<std::string, std::size_t> result;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     std::string key;
@@ -404,11 +395,10 @@ std::unordered_map<std::string, std::size_t> index_by(const Text& table,
 
 Prepared tpch(const Path& data) {
   const auto read = [&](const char* name) {
-    return text(data / "tpch-sf0.01" / (std::string(name) + ".tbl.xz"),
-                {.delimiter = '|', .header_line = 2, .first_row = 4});
+    return text(data / "tpch-sf0.01" / (std::string(name) + ".tbl.xz"), {.delimiter = '|', .header_line = 2, .first_row = 4});
   };
-  const Text lineitem = read("lineitem"), orders = read("orders"), customer = read("customer"),
-             part = read("part"), supplier = read("supplier"), partsupp = read("partsupp");
+  const Text lineitem = read("lineitem"), orders = read("orders"), customer = read("customer"), part = read("part"),
+             supplier = read("supplier"), partsupp = read("partsupp");
   const auto order_at = index_by(orders, {"o_orderkey"}), customer_at = index_by(customer, {"c_custkey"}),
              part_at = index_by(part, {"p_partkey"}), supplier_at = index_by(supplier, {"s_suppkey"}),
              partsupp_at = index_by(partsupp, {"ps_partkey", "ps_suppkey"});
@@ -477,11 +467,9 @@ Prepared mutagenesis(const Path& data) {
   std::vector<double> labels;
   for (const Row& atom : atoms.rows) {
     const Row& molecule = molecules.rows[molecule_at.at(atom[atoms.column("molecule_id")] + "|")];
-    for (std::size_t j = 0; j < 4; ++j)
-      features.columns[j].push_back(number(molecule[molecules.column(measured[j])]));
+    for (std::size_t j = 0; j < 4; ++j) features.columns[j].push_back(number(molecule[molecules.column(measured[j])]));
     features.columns[4].push_back(number(atom[atoms.column("charge")]));
-    for (std::size_t j = 0; j < 7; ++j)
-      features.columns[5 + j].push_back(atom[atoms.column("element")] == elements[j] ? 1 : 0);
+    for (std::size_t j = 0; j < 7; ++j) features.columns[5 + j].push_back(atom[atoms.column("element")] == elements[j] ? 1 : 0);
     labels.push_back(molecule[molecules.column("mutagenic")] == "yes" ? 1 : -1);
   }
   for (std::size_t j = 0; j < 5; ++j) features.columns[j] = standardised(std::move(features.columns[j]));
@@ -491,18 +479,15 @@ Prepared mutagenesis(const Path& data) {
 Prepared molecules_only(const Path& data) {
   const Text molecules = text(data / "mutagenesis/molecule.csv.xz", {});
   Dense features;
-  for (const char* name : {"ind1", "inda", "logp", "lumo"})
-    features.add(standardised(numbers(molecules, molecules.column(name))));
+  for (const char* name : {"ind1", "inda", "logp", "lumo"}) features.add(standardised(numbers(molecules, molecules.column(name))));
   std::vector<double> labels;
-  for (const Row& row : molecules.rows)
-    labels.push_back(row[molecules.column("mutagenic")] == "yes" ? 1 : -1);
+  for (const Row& row : molecules.rows) labels.push_back(row[molecules.column("mutagenic")] == "yes" ? 1 : -1);
   return {features.matrix(), std::move(labels)};
 }
 
 Prepared berka(const Path& data) {
   const Layout layout{.delimiter = ';'};
-  const Text loans = text(data / "berka/loan.asc.xz", layout),
-             accounts = text(data / "berka/account.asc.xz", layout),
+  const Text loans = text(data / "berka/loan.asc.xz", layout), accounts = text(data / "berka/account.asc.xz", layout),
              districts = text(data / "berka/district.asc.xz", layout);
   const auto account_at = index_by(accounts, {"account_id"}), district_at = index_by(districts, {"A1"});
   const char* of_loan[] = {"amount", "duration", "payments"};
@@ -514,8 +499,7 @@ Prepared berka(const Path& data) {
     const Row& account = accounts.rows[account_at.at(loan[loans.column("account_id")] + "|")];
     const Row& district = districts.rows[district_at.at(account[accounts.column("district_id")] + "|")];
     for (std::size_t j = 0; j < 3; ++j) features.columns[j].push_back(number(loan[loans.column(of_loan[j])]));
-    for (std::size_t j = 0; j < 11; ++j)
-      features.columns[3 + j].push_back(number(district[districts.column(of_district[j])]));
+    for (std::size_t j = 0; j < 11; ++j) features.columns[3 + j].push_back(number(district[districts.column(of_district[j])]));
     const std::string& status = loan[loans.column("status")];
     labels.push_back(status == "B" || status == "D" ? -1 : 1);
   }
@@ -524,11 +508,9 @@ Prepared berka(const Path& data) {
 }
 
 Prepared mimic(const Path& data) {
-  const Text stays = text(data / "mimic-iii-demo/ICUSTAYS.csv.xz", {}),
-             admissions = text(data / "mimic-iii-demo/ADMISSIONS.csv.xz", {}),
+  const Text stays = text(data / "mimic-iii-demo/ICUSTAYS.csv.xz", {}), admissions = text(data / "mimic-iii-demo/ADMISSIONS.csv.xz", {}),
              patients = text(data / "mimic-iii-demo/PATIENTS.csv.xz", {});
-  const auto admission_at = index_by(admissions, {"hadm_id"}),
-             patient_at = index_by(patients, {"subject_id"});
+  const auto admission_at = index_by(admissions, {"hadm_id"}), patient_at = index_by(patients, {"subject_id"});
   Dense features;
   features.columns.resize(14);
   std::vector<double> labels;
@@ -554,9 +536,7 @@ Prepared mimic(const Path& data) {
 
 Prepared prepare(const Path& data, const std::string& id) {
   const auto plain = [&](const char* file, Index columns) { return as_it_is(libsvm(data / file, columns)); };
-  const auto unit = [&](const char* file, Index columns) {
-    return with_unit_rows(libsvm(data / file, columns));
-  };
+  const auto unit = [&](const char* file, Index columns) { return with_unit_rows(libsvm(data / file, columns)); };
   const std::map<std::string, std::function<Prepared()>> sets{
       {"a9a", [&] { return a9a(data, 123); }},
       {"a9a/first66", [&] { return a9a(data, 66); }},
@@ -569,11 +549,7 @@ Prepared prepare(const Path& data, const std::string& id) {
       {"breast_cancer", [&] { return breast_cancer(data); }},
       {"heart_scale", [&] { return plain("small/heart_scale.xz", 13); }},
       {"digits", [&] { return digits(data); }},
-      {"mushrooms",
-       [&] {
-         return relabelled(libsvm(data / "mushrooms/mushrooms.xz", 112),
-                           [](double y) { return y == 2 ? 1.0 : -1.0; });
-       }},
+      {"mushrooms", [&] { return relabelled(libsvm(data / "mushrooms/mushrooms.xz", 112), [](double y) { return y == 2 ? 1.0 : -1.0; }); }},
       {"w8a", [&] { return plain("w8a/w8a.xz", 300); }},
       {"ijcnn1", [&] { return plain("ijcnn1/ijcnn1.xz", 22); }},
       {"madelon", [&] { return standardised_columns(libsvm(data / "madelon/madelon.xz", 500)); }},
@@ -589,11 +565,9 @@ Prepared prepare(const Path& data, const std::string& id) {
       {"fate/breast_hetero", [&] { return fate_binary(data, "breast_hetero", false); }},
       {"fate/breast_hetero[guest-only]", [&] { return fate_binary(data, "breast_hetero", true); }},
       {"fate/default_credit_hetero", [&] { return fate_binary(data, "default_credit_hetero", false); }},
-      {"fate/default_credit_hetero[guest-only]",
-       [&] { return fate_binary(data, "default_credit_hetero", true); }},
+      {"fate/default_credit_hetero[guest-only]", [&] { return fate_binary(data, "default_credit_hetero", true); }},
       {"fate/ionosphere_scale_hetero", [&] { return fate_binary(data, "ionosphere_scale_hetero", false); }},
-      {"fate/ionosphere_scale_hetero[guest-only]",
-       [&] { return fate_binary(data, "ionosphere_scale_hetero", true); }},
+      {"fate/ionosphere_scale_hetero[guest-only]", [&] { return fate_binary(data, "ionosphere_scale_hetero", true); }},
       {"fate/vehicle_scale_hetero", [&] { return fate_vehicle(data); }},
       {"fate/motor_hetero", [&] { return fate_motor(data); }},
       {"fate/epsilon_5k_homo", [&] { return fate_epsilon(data); }},
@@ -610,8 +584,7 @@ Prepared prepare(const Path& data, const std::string& id) {
       {"mnist-4v9",
        [&] {
          return mnist(
-             data, [](int digit) { return digit == 4 || digit == 9; },
-             [](int digit) { return digit == 4 ? 1.0 : -1.0; });
+             data, [](int digit) { return digit == 4 || digit == 9; }, [](int digit) { return digit == 4 ? 1.0 : -1.0; });
        }},
       {"mnist",
        [&] {

@@ -44,8 +44,7 @@ std::optional<glm::Objective> objective_of(const json& record) {
   if (has("+L2")) objective.l2 = record.at("lambda").get<double>();
   if (has("L1 ball")) objective.l1_radius = record.at("eta").get<double>();
   const auto preprocessing = record.at("preprocessing").get<std::string>();
-  if (preprocessing.find("npenalised intercept") != std::string::npos ||
-      preprocessing.find("NPENALISED intercept") != std::string::npos)
+  if (preprocessing.find("npenalised intercept") != std::string::npos || preprocessing.find("NPENALISED intercept") != std::string::npos)
     objective.intercept = glm::Intercept::kFree;
   return objective;
 }
@@ -55,14 +54,11 @@ std::string set_of(const json& record) {
   auto id = record.at("id").get<std::string>();
   if (id.rfind("baseline/", 0) == 0) {
     const auto features = record.at("features").get<std::string>();
-    return features == "all 123"                      ? "a9a"
-           : features.find("66") != std::string::npos ? "a9a/first66"
-                                                      : "a9a/first67";
+    return features == "all 123" ? "a9a" : features.find("66") != std::string::npos ? "a9a/first66" : "a9a/first67";
   }
   const std::size_t guest = id.find(']');
   const auto dataset = record.at("dataset").get<std::string>();
-  if (dataset == "ml-latest-small" && id.find("logistic") != std::string::npos)
-    return "ml-latest-small/classes";
+  if (dataset == "ml-latest-small" && id.find("logistic") != std::string::npos) return "ml-latest-small/classes";
   return guest == std::string::npos ? dataset : id.substr(0, guest + 1);
 }
 
@@ -165,8 +161,7 @@ TEST(Optima, OfSmoothProblemsOnSmallSetsAreReached) {
 TEST(Optima, OfAllSmoothProblemsAreReached) {
   if (!test::shared()) GTEST_SKIP() << "needs ../shared/vectors/optima.json and ../shared/data";
   if (std::getenv("PARLEY_LONG") == nullptr) GTEST_SKIP() << "takes minutes; set PARLEY_LONG=1";
-  const Outcome outcome =
-      reach_all([](const json& record) { return is_smooth(record) && is_asked_for(record); });
+  const Outcome outcome = reach_all([](const json& record) { return is_smooth(record) && is_asked_for(record); });
   std::printf(
       "%d reference optima of smooth problems reached; %d are of the smoothed hinge, which Parley does not "
       "have\n",
@@ -179,8 +174,7 @@ TEST(Optima, OfAllSmoothProblemsAreReached) {
 TEST(Optima, OfAllSparseProblemsAreReached) {
   if (!test::shared()) GTEST_SKIP() << "needs ../shared/vectors/optima.json and ../shared/data";
   if (std::getenv("PARLEY_LONG") == nullptr) GTEST_SKIP() << "takes minutes; set PARLEY_LONG=1";
-  const Outcome outcome =
-      reach_all([](const json& record) { return !is_smooth(record) && is_asked_for(record); });
+  const Outcome outcome = reach_all([](const json& record) { return !is_smooth(record) && is_asked_for(record); });
   std::printf("%d reference optima of sparse problems reached\n", outcome.reached);
   if (std::getenv("PARLEY_SETS") != nullptr) return;
   EXPECT_EQ(outcome.reached, 144);

@@ -19,7 +19,7 @@ struct PrivateRunOptions {
   std::uint64_t seed = 1;
   std::optional<double> budget{};  // epsilon of the site; absent: that of the run
   double derivative_bound = 1;
-  std::optional<double> row_bound{};  // absent: sqrt(d)
+  std::optional<double> row_bound{};     // absent: sqrt(d)
   std::optional<std::size_t> records{};  // stated under add-remove; absent: n
   algorithms::Smoothness smoothness = algorithms::Smoothness::kBounds;
 };
@@ -29,14 +29,12 @@ class PrivateRun {
  public:
   PrivateRun(const Data& data, const PrivateRunOptions& options)
       : data_(data),
-        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0),
-                                               stated(data, options))),
+        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0), stated(data, options))),
         bits_(options.seed) {
     const privacy::Purse purse{"records", privacy::Unit::kRecord, options.neighbours};
     ledger_.emplace(std::move(*privacy::Ledger::open(folder_.path().string())));
-    EXPECT_TRUE(
-        ledger_->set_budget(purse, {*privacy::Epsilon::make(options.budget.value_or(options.epsilon)),
-                                    *privacy::Delta::make(options.delta), privacy::Composition::kPlans}));
+    EXPECT_TRUE(ledger_->set_budget(purse, {*privacy::Epsilon::make(options.budget.value_or(options.epsilon)),
+                                            *privacy::Delta::make(options.delta), privacy::Composition::kPlans}));
     gate_.emplace(std::move(*privacy::Gate::open(*ledger_, purse, "run", bits_)));
     gate_->keep_transcript();
     set_terms(options, *gate_);
@@ -44,8 +42,7 @@ class PrivateRun {
   // On other data, with the releases of another run.
   PrivateRun(const Data& data, const PrivateRunOptions& options, const privacy::Transcript& told)
       : data_(data),
-        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0),
-                                               stated(data, options))),
+        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0), stated(data, options))),
         bits_(options.seed) {
     gate_.emplace(privacy::Gate::replay(told, {"records", privacy::Unit::kRecord, options.neighbours}));
     set_terms(options, *gate_);
@@ -71,8 +68,7 @@ class PrivateRun {
   static std::size_t columns(const Data& data) { return static_cast<std::size_t>(data.features.cols()); }
   void set_terms(const PrivateRunOptions& options, privacy::Gate& gate) {
     terms_.emplace(algorithms::PrivateTerms{
-        .target = {*privacy::Epsilon::make(options.epsilon), *privacy::Delta::make(options.delta),
-                   options.neighbours},
+        .target = {*privacy::Epsilon::make(options.epsilon), *privacy::Delta::make(options.delta), options.neighbours},
         .smoothness = options.smoothness,
         .derivative_bound = options.derivative_bound,
         .row_bound = options.row_bound.value_or(std::sqrt(static_cast<double>(columns(data_)))),

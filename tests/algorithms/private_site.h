@@ -16,9 +16,9 @@ namespace parley::algorithms {
 class PrivateSite {
  public:
   struct Limits {
-    double epsilon = 1;         // of the run
+    double epsilon = 1;  // of the run
     double delta = 1e-6;
-    double budget = 0;          // of the site; 0: that of the run
+    double budget = 0;  // of the site; 0: that of the run
     double derivative_bound = 1;
     double label_bound = 1;
     std::uint64_t seed = 1;
@@ -29,16 +29,15 @@ class PrivateSite {
   };
 
   PrivateSite(const linalg::Matrix& features, const Limits& limits, std::optional<privacy::Transcript> transcript = {})
-      : features_(*privacy::GridFeatures::make(features, std::vector<double>(static_cast<std::size_t>(features.cols()), 1.0),
-                                               limits.records)),
+      : features_(
+            *privacy::GridFeatures::make(features, std::vector<double>(static_cast<std::size_t>(features.cols()), 1.0), limits.records)),
         bits_(limits.seed) {
     const auto neighbours = limits.records ? privacy::Neighbours::kAddRemove : privacy::Neighbours::kReplaceOne;
     const privacy::Purse purse{"records", privacy::Unit::kRecord, neighbours};
     const auto budget = *privacy::Epsilon::make(limits.budget > 0 ? limits.budget : limits.epsilon);
     const auto delta = *privacy::Delta::make(limits.delta);
     (void)ledger_.set_budget(purse, {budget, delta, privacy::Composition::kPlans});
-    gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
-                             : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
+    gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse) : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
     gate_->keep_transcript();
     terms_.emplace(PrivateTerms{.target = {*privacy::Epsilon::make(limits.epsilon), delta, neighbours},
                                 .calibration = limits.calibration,

@@ -34,8 +34,7 @@ const Observer kSilent;
 class PrivateSgdOnEveryLoss : public testing::TestWithParam<Task> {};
 
 // An update that noise drawn when it is read can serve, and the same one that it cannot.
-const SgdSettings kLinear{
-    .steps = 16, .batch_rate = 0.5, .step = 1, .momentum = 0.0, .clip = 1, .result = SgdResult::kLast};
+const SgdSettings kLinear{.steps = 16, .batch_rate = 0.5, .step = 1, .momentum = 0.0, .clip = 1, .result = SgdResult::kLast};
 SgdSettings not_linear() {
   SgdSettings settings = kLinear;
   settings.momentum = 1e-15;
@@ -59,8 +58,8 @@ double kolmogorov_distance(std::vector<double> a, std::vector<double> b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto below = static_cast<double>(std::upper_bound(b.begin(), b.end(), a[i]) - b.begin());
-    largest = std::max(largest, std::abs(static_cast<double>(i + 1) / static_cast<double>(a.size()) -
-                                         below / static_cast<double>(b.size())));
+    largest =
+        std::max(largest, std::abs(static_cast<double>(i + 1) / static_cast<double>(a.size()) - below / static_cast<double>(b.size())));
   }
   return largest;
 }
@@ -73,8 +72,7 @@ double kolmogorov_limit(std::size_t a, std::size_t b) {
 // One whole-batch release of the clipped gradients at W = 0, with noise of about 1e-3.
 std::vector<double> released_sum(const Data& data, double clip) {
   PrivateRun run(data, {.epsilon = 1e6, .delta = 1e-3});
-  EXPECT_TRUE(sgd(run.problem(objective_of(Task::kLogistic, 0, 0)),
-                  {.steps = 1, .batch_rate = 1, .step = 1, .clip = clip}, kSilent));
+  EXPECT_TRUE(sgd(run.problem(objective_of(Task::kLogistic, 0, 0)), {.steps = 1, .batch_rate = 1, .step = 1, .clip = clip}, kSilent));
   return run.gate().transcript();
 }
 
@@ -84,16 +82,14 @@ TEST_P(PrivateSgdOnEveryLoss, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
   const Data data = noisy_data(GetParam(), 50000, 5, 0.7, 1);
   for (const SgdResult result : {SgdResult::kLast, SgdResult::kTailAverage}) {
     const glm::Objective objective = objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised);
-    const SgdSettings settings{
-        .steps = 6, .batch_rate = 1, .step = 0.2, .momentum = 0.3, .clip = 5, .result = result, .seed = 7};
+    const SgdSettings settings{.steps = 6, .batch_rate = 1, .step = 0.2, .momentum = 0.3, .clip = 5, .result = result, .seed = 7};
     PrivateRun run(data, {.epsilon = 1e6, .seed = 7, .derivative_bound = 4});
     const auto noisy = sgd(run.problem(objective), settings, kSilent);
     ASSERT_TRUE(noisy) << noisy.error().message;
     const auto twin = sgd(run.open_problem(objective), settings, kSilent);
     ASSERT_TRUE(twin);
     EXPECT_NEAR(noisy->objective, twin->objective, 1e-6);
-    for (std::size_t c = 0; c < twin->weights.size(); ++c)
-      EXPECT_NEAR(noisy->weights[c], twin->weights[c], 1e-6);
+    for (std::size_t c = 0; c < twin->weights.size(); ++c) EXPECT_NEAR(noisy->weights[c], twin->weights[c], 1e-6);
     EXPECT_GT(linalg::linf_norm(twin->weights), 0.05);
     EXPECT_EQ(noisy->releases, 6);
   }
@@ -103,13 +99,7 @@ TEST_P(PrivateSgdOnEveryLoss, EqualsItsOpenTwinOnSampledBatchesWhenEpsilonIsAMil
   // Noise of a weight: h z C sqrt(T) / (q n) = 1.7e-7 with z = 2 sqrt(T / 2e6).
   const Data data = noisy_data(GetParam(), 50000, 5, 0.7, 1);
   const glm::Objective objective = objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised);
-  const SgdSettings settings{.steps = 6,
-                             .batch_rate = 0.1,
-                             .step = 0.1,
-                             .momentum = 0.0,
-                             .clip = 1,
-                             .result = SgdResult::kLast,
-                             .seed = 7};
+  const SgdSettings settings{.steps = 6, .batch_rate = 0.1, .step = 0.1, .momentum = 0.0, .clip = 1, .result = SgdResult::kLast, .seed = 7};
   PrivateRun run(data, {.epsilon = 1e6, .seed = 7, .derivative_bound = 4});
   const auto noisy = sgd(run.problem(objective), settings, kSilent);
   ASSERT_TRUE(noisy) << noisy.error().message;
@@ -117,8 +107,7 @@ TEST_P(PrivateSgdOnEveryLoss, EqualsItsOpenTwinOnSampledBatchesWhenEpsilonIsAMil
   EXPECT_GT(run.gate().receipts().front().epsilon, 0.9e6);
   const auto twin = sgd(run.open_problem(objective), settings, kSilent);
   EXPECT_NEAR(noisy->objective, twin->objective, 1e-6);
-  for (std::size_t c = 0; c < twin->weights.size(); ++c)
-    EXPECT_NEAR(noisy->weights[c], twin->weights[c], 1e-6);
+  for (std::size_t c = 0; c < twin->weights.size(); ++c) EXPECT_NEAR(noisy->weights[c], twin->weights[c], 1e-6);
 }
 
 TEST_P(PrivateSgdOnEveryLoss, DrawsTheBatchesOfItsOpenTwin) {
@@ -126,19 +115,13 @@ TEST_P(PrivateSgdOnEveryLoss, DrawsTheBatchesOfItsOpenTwin) {
   // epsilon = 20; other batches would move weights by about h / sqrt(q n) sqrt(T) times a derivative: 1e-2.
   const Data data = noisy_data(GetParam(), 20000, 5, 0.7, 1);
   const glm::Objective objective = objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised);
-  const SgdSettings settings{.steps = 10,
-                             .batch_rate = 0.1,
-                             .step = 0.25,
-                             .momentum = 0.0,
-                             .clip = 1,
-                             .result = SgdResult::kLast,
-                             .seed = 7};
+  const SgdSettings settings{
+      .steps = 10, .batch_rate = 0.1, .step = 0.25, .momentum = 0.0, .clip = 1, .result = SgdResult::kLast, .seed = 7};
   PrivateRun run(data, {.epsilon = 20, .seed = 7, .derivative_bound = 4});
   const auto noisy = sgd(run.problem(objective), settings, kSilent);
   ASSERT_TRUE(noisy) << noisy.error().message;
   const auto twin = sgd(run.open_problem(objective), settings, kSilent);
-  for (std::size_t c = 0; c < twin->weights.size(); ++c)
-    EXPECT_NEAR(noisy->weights[c], twin->weights[c], 2.4e-3);
+  for (std::size_t c = 0; c < twin->weights.size(); ++c) EXPECT_NEAR(noisy->weights[c], twin->weights[c], 2.4e-3);
 }
 
 TEST_P(PrivateSgdOnEveryLoss, IsMadeOfReleasedValuesOnly) {
@@ -174,8 +157,7 @@ TEST_P(PrivateSgdOnEveryLoss, GivesTheSameBytesWithAnyNumberOfThreads) {
   set_thread_count(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, PrivateSgdOnEveryLoss,
-                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
+INSTANTIATE_TEST_SUITE_P(Tasks, PrivateSgdOnEveryLoss, testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
                          [](const auto& task) {
                            std::string text(glm::name(task.param));
                            std::erase(text, '-');
@@ -217,8 +199,7 @@ TEST(PrivateSgd, ChargesWhatItWasAllowedAndNoMore) {
   for (const Neighbours neighbours : {Neighbours::kReplaceOne, Neighbours::kAddRemove})
     for (const double rate : {0.05, 1.0}) {
       PrivateRun run(data, {.neighbours = neighbours});
-      ASSERT_TRUE(
-          sgd(run.problem(objective_of(Task::kLogistic, 0, 0)), {.steps = 20, .batch_rate = rate}, kSilent));
+      ASSERT_TRUE(sgd(run.problem(objective_of(Task::kLogistic, 0, 0)), {.steps = 20, .batch_rate = rate}, kSilent));
       ASSERT_EQ(run.gate().receipts().size(), 1u);
       EXPECT_EQ(run.gate().receipts()[0].steps, 20);
       EXPECT_LE(run.gate().receipts()[0].epsilon, 1.0);
@@ -229,8 +210,8 @@ TEST(PrivateSgd, ChargesWhatItWasAllowedAndNoMore) {
 TEST(PrivateSgd, EndsWhereTheBudgetEndsAndKeepsTheModel) {
   const Data data = noisy_data(Task::kLogistic, 500, 200, 0.05, 7);
   const glm::Objective objective = objective_of(Task::kLogistic, 0, 0);
-  for (const SgdSettings& settings : {SgdSettings{.steps = 40, .batch_rate = 0.05},
-                                      SgdSettings{.steps = 40, .batch_rate = 0.02, .momentum = 0.0}}) {
+  for (const SgdSettings& settings :
+       {SgdSettings{.steps = 40, .batch_rate = 0.05}, SgdSettings{.steps = 40, .batch_rate = 0.02, .momentum = 0.0}}) {
     PrivateRun run(data, {.epsilon = 1, .budget = 0.5});
     const auto fit = sgd(run.problem(objective), settings, kSilent);
     ASSERT_TRUE(fit) << fit.error().message;
@@ -318,8 +299,7 @@ TEST(PrivateSgd, RefusesAFreeIntercept) {
   PrivateRun run(data, {});
   const auto fit = sgd(run.problem(objective_of(Task::kLogistic, 0, 0, Intercept::kFree)), {}, kSilent);
   ASSERT_FALSE(fit);
-  EXPECT_EQ(fit.error().message,
-            "intercept: a private run takes a penalised intercept (a column of ones) or none");
+  EXPECT_EQ(fit.error().message, "intercept: a private run takes a penalised intercept (a column of ones) or none");
 }
 
 TEST(PrivateSgd, RefusesNoiseOfAPaperThatItDoesNotHave) {
@@ -335,12 +315,9 @@ TEST(PrivateSgd, RefusesNoiseOfAPaperThatItDoesNotHave) {
 }
 
 TEST(SgdPlan, KeepsTheNoiseOfAMarginAtItsScaleWhateverTheNumberOfSteps) {
-  const privacy::Target target{*privacy::Epsilon::make(1.0), *privacy::Delta::make(1e-9),
-                               Neighbours::kAddRemove};
-  const SgdShape shape{
-      .records = 30000, .row_norm = 1, .curvature = 0.25, .target = target, .derivative_bound = 0.5};
-  for (const std::optional<int> steps :
-       {std::optional<int>{}, std::optional<int>{40}, std::optional<int>{1000}}) {
+  const privacy::Target target{*privacy::Epsilon::make(1.0), *privacy::Delta::make(1e-9), Neighbours::kAddRemove};
+  const SgdShape shape{.records = 30000, .row_norm = 1, .curvature = 0.25, .target = target, .derivative_bound = 0.5};
+  for (const std::optional<int> steps : {std::optional<int>{}, std::optional<int>{40}, std::optional<int>{1000}}) {
     const auto plan = sgd_plan(shape, {.steps = steps});
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(plan->rate, 1);
@@ -358,10 +335,8 @@ TEST(SgdPlan, KeepsTheNoiseOfAMarginAtItsScaleWhateverTheNumberOfSteps) {
 }
 
 TEST(SgdPlan, TakesOneSmallStepWhenThereIsHardlyAnyBudget) {
-  const privacy::Target target{*privacy::Epsilon::make(0.001), *privacy::Delta::make(1e-9),
-                               Neighbours::kReplaceOne};
-  const auto plan = sgd_plan(
-      {.records = 1000, .row_norm = 1, .curvature = 0.25, .target = target, .derivative_bound = 0.5}, {});
+  const privacy::Target target{*privacy::Epsilon::make(0.001), *privacy::Delta::make(1e-9), Neighbours::kReplaceOne};
+  const auto plan = sgd_plan({.records = 1000, .row_norm = 1, .curvature = 0.25, .target = target, .derivative_bound = 0.5}, {});
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->steps, 1);
   EXPECT_LT(plan->step, 1.0);
@@ -369,10 +344,8 @@ TEST(SgdPlan, TakesOneSmallStepWhenThereIsHardlyAnyBudget) {
 }
 
 TEST(SgdPlan, SamplesWhenThereAreVeryManyRecords) {
-  const privacy::Target target{*privacy::Epsilon::make(1.0), *privacy::Delta::make(1e-12),
-                               Neighbours::kReplaceOne};
-  const auto plan = sgd_plan(
-      {.records = 1e7, .row_norm = 1, .curvature = 0.25, .target = target, .derivative_bound = 0.5}, {});
+  const privacy::Target target{*privacy::Epsilon::make(1.0), *privacy::Delta::make(1e-12), Neighbours::kReplaceOne};
+  const auto plan = sgd_plan({.records = 1e7, .row_norm = 1, .curvature = 0.25, .target = target, .derivative_bound = 0.5}, {});
   ASSERT_TRUE(plan);
   EXPECT_LT(plan->rate, 0.1);
   EXPECT_GT(plan->noise, 1.0);

@@ -45,10 +45,8 @@ Data one_record_per_coordinate(int n) {
 std::vector<int> joins(const Data& data, double rate, int steps, std::uint64_t seed) {
   const auto n = static_cast<double>(data.labels.size());
   const Problem problem{data.features, data.labels, objective_of(Task::kLinear, 0, 0)};
-  const auto fit = sgd(
-      problem,
-      {.steps = steps, .batch_rate = rate, .step = rate * n / 2, .result = SgdResult::kLast, .seed = seed},
-      kSilent);
+  const auto fit =
+      sgd(problem, {.steps = steps, .batch_rate = rate, .step = rate * n / 2, .result = SgdResult::kLast, .seed = seed}, kSilent);
   EXPECT_TRUE(fit) << fit.error().message;
   std::vector<int> counts;
   for (const double w : fit->weights) counts.push_back(static_cast<int>(std::lround(-std::log2(1 - w))));
@@ -91,8 +89,7 @@ TEST_P(SgdOnEveryLoss, ReachesTheOptimumOfEveryPenaltyWithWholeBatches) {
   for (const Intercept intercept : {Intercept::kNone, Intercept::kFree, Intercept::kPenalised})
     for (const auto& [l1, l2] : {std::pair{0.0, 0.1}, {0.02, 0.0}, {0.02, 0.1}}) {
       const Problem problem{data.features, data.labels, objective_of(GetParam(), l1, l2, intercept)};
-      const auto fit = sgd(
-          problem, {.steps = 3000, .batch_rate = 1, .momentum = 0.8, .result = SgdResult::kLast}, kSilent);
+      const auto fit = sgd(problem, {.steps = 3000, .batch_rate = 1, .momentum = 0.8, .result = SgdResult::kLast}, kSilent);
       ASSERT_TRUE(fit) << fit.error().message;
       EXPECT_LT(distance_from_optimality(problem, *fit), 1e-6);
       EXPECT_EQ(fit->iterations, 3000);
@@ -103,8 +100,7 @@ TEST_P(SgdOnEveryLoss, ReachesTheOptimumOfEveryPenaltyWithWholeBatches) {
 TEST_P(SgdOnEveryLoss, ComesCloseToTheOptimumWithItsDefaults) {
   const Data data = noisy_data(GetParam(), 3000, 8, 0.6, 2);
   const Problem problem{data.features, data.labels, objective_of(GetParam(), 0.001, 0.01)};
-  const auto best =
-      sgd(problem, {.steps = 2000, .batch_rate = 1, .momentum = 0.8, .result = SgdResult::kLast}, kSilent);
+  const auto best = sgd(problem, {.steps = 2000, .batch_rate = 1, .momentum = 0.8, .result = SgdResult::kLast}, kSilent);
   const auto fit = sgd(problem, {}, kSilent);
   ASSERT_TRUE(best && fit);
   ASSERT_LT(distance_from_optimality(problem, *best), 1e-5);
@@ -116,8 +112,7 @@ TEST_P(SgdOnEveryLoss, ClipsTheGradientOfEachRecord) {
   const Problem problem{data.features, data.labels, objective_of(GetParam(), 0, 0, Intercept::kPenalised)};
   const auto classes = static_cast<std::size_t>(problem.objective.classes);
   const double clip = 0.3;
-  const auto fit = sgd(
-      problem, {.steps = 1, .batch_rate = 1, .step = 1, .clip = clip, .result = SgdResult::kLast}, kSilent);
+  const auto fit = sgd(problem, {.steps = 1, .batch_rate = 1, .step = 1, .clip = clip, .result = SgdResult::kLast}, kSilent);
   ASSERT_TRUE(fit) << fit.error().message;
   std::vector<double> q(40 * classes, 0.0);
   glm::loss_derivatives(GetParam(), q, data.labels, q);  // at margins 0
@@ -125,15 +120,13 @@ TEST_P(SgdOnEveryLoss, ClipsTheGradientOfEachRecord) {
   bool clipped = false;
   for (int i = 0; i < 40; ++i) {
     double derivative = 0;
-    for (std::size_t k = 0; k < classes; ++k)
-      derivative += std::pow(q[k * 40 + static_cast<std::size_t>(i)], 2);
+    for (std::size_t k = 0; k < classes; ++k) derivative += std::pow(q[k * 40 + static_cast<std::size_t>(i)], 2);
     const double norm = std::sqrt(derivative * (data.features.row_squared_norm(i) + 1));
     clipped = clipped || norm > clip;
     for (std::size_t k = 0; k < classes; ++k)
       for (int j = 0; j < 6; ++j)
-        expected[k * 6 + static_cast<std::size_t>(j)] -= std::min(1.0, clip / norm) *
-                                                         q[k * 40 + static_cast<std::size_t>(i)] *
-                                                         (j < 5 ? data.features.at(i, j) : 1.0) / 40;
+        expected[k * 6 + static_cast<std::size_t>(j)] -=
+            std::min(1.0, clip / norm) * q[k * 40 + static_cast<std::size_t>(i)] * (j < 5 ? data.features.at(i, j) : 1.0) / 40;
   }
   EXPECT_TRUE(clipped);
   for (std::size_t k = 0; k < classes; ++k) {
@@ -144,8 +137,7 @@ TEST_P(SgdOnEveryLoss, ClipsTheGradientOfEachRecord) {
 
 TEST_P(SgdOnEveryLoss, GivesTheSameBytesWithAnyNumberOfThreads) {
   const Data data = noisy_data(GetParam(), 5000, 7, 0.5, 4);
-  const Problem problem{data.features, data.labels,
-                        objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised)};
+  const Problem problem{data.features, data.labels, objective_of(GetParam(), 0.001, 0.01, Intercept::kPenalised)};
   for (const double rate : {0.01, 1.0}) {
     const int before = thread_count();
     std::vector<Fit> fits;
@@ -183,8 +175,7 @@ TEST_P(SgdOnEveryLoss, SumsABatchAlikeByRowsAndByPasses) {
   for (std::size_t c = 0; c < a.size(); ++c) EXPECT_NEAR(a[c], b[c], 1e-12);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, SgdOnEveryLoss,
-                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
+INSTANTIATE_TEST_SUITE_P(Tasks, SgdOnEveryLoss, testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
                          [](const auto& task) {
                            std::string text(glm::name(task.param));
                            std::erase(text, '-');
@@ -200,8 +191,7 @@ TEST(Sgd, StaysInItsConstraintSet) {
       glm::Objective sparse = objective_of(Task::kLogistic, 0, 0, intercept);
       sparse.sparsity = 3;
       for (const glm::Objective& objective : {ball, sparse}) {
-        const auto fit = sgd({data.features, data.labels, objective},
-                             {.steps = 50, .batch_rate = 0.1, .result = result}, kSilent);
+        const auto fit = sgd({data.features, data.labels, objective}, {.steps = 50, .batch_rate = 0.1, .result = result}, kSilent);
         ASSERT_TRUE(fit) << fit.error().message;
         EXPECT_TRUE(feasible(objective, fit->weights, fit->intercepts, 1e-12));
         EXPECT_GT(linalg::l1_norm(fit->weights), 0.1);
@@ -213,8 +203,7 @@ TEST(Sgd, ReallySamplesByPoisson) {
   const int n = 400;
   const double rate = 0.1;
   const Data data = one_record_per_coordinate(n);
-  EXPECT_TRUE(looks_like_poisson(evidence(
-      n, rate, 300, [&](int run) { return joins(data, rate, 2, static_cast<std::uint64_t>(run)); })));
+  EXPECT_TRUE(looks_like_poisson(evidence(n, rate, 300, [&](int run) { return joins(data, rate, 2, static_cast<std::uint64_t>(run)); })));
 }
 
 TEST(Sgd, BatchesOfFixedSizeAndShuffledPassesWouldBeCaught) {
@@ -234,8 +223,7 @@ TEST(Sgd, BatchesOfFixedSizeAndShuffledPassesWouldBeCaught) {
   const auto shuffled_pass = [&](int) {
     std::vector<int> counts(n, 0);
     std::shuffle(order.begin(), order.end(), random);
-    for (int b = 0; b < 2 * n / 10; ++b)
-      ++counts[static_cast<std::size_t>(order[static_cast<std::size_t>(b)])];
+    for (int b = 0; b < 2 * n / 10; ++b) ++counts[static_cast<std::size_t>(order[static_cast<std::size_t>(b)])];
     return counts;
   };
   EXPECT_FALSE(looks_like_poisson(evidence(n, rate, 300, fixed_size)));
@@ -255,8 +243,7 @@ TEST(Sgd, RepeatsItselfWithTheSameSeedAndNotWithAnother) {
 TEST(Sgd, StopsWhenItsObserverAsksAndKeepsTheModel) {
   const Data data = noisy_data(Task::kLogistic, 300, 6, 0.7, 10);
   const Problem problem{data.features, data.labels, objective_of(Task::kLogistic, 0, 0.01)};
-  const auto fit = sgd(problem, {.steps = 1000, .batch_rate = 0.2},
-                       [](const Progress& progress) { return progress.iteration < 100; });
+  const auto fit = sgd(problem, {.steps = 1000, .batch_rate = 0.2}, [](const Progress& progress) { return progress.iteration < 100; });
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->stop, Stop::kInterrupted);
   EXPECT_EQ(fit->iterations, 100);

@@ -44,9 +44,10 @@ inline std::vector<RowShare> draw(const Simulation& wanted, std::uint64_t seed) 
       std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted.positives - 1), sorted.end(), std::greater<>());
       for (double& y : labels) y = y >= sorted[wanted.positives - 1] ? 1 : -1;
     }
-    shares.push_back({static_cast<int>(i),
-                      linalg::Matrix::from_dense(static_cast<linalg::Index>(wanted.rows), static_cast<linalg::Index>(wanted.columns), values),
-                      std::move(labels)});
+    shares.push_back(
+        {static_cast<int>(i),
+         linalg::Matrix::from_dense(static_cast<linalg::Index>(wanted.rows), static_cast<linalg::Index>(wanted.columns), values),
+         std::move(labels)});
   }
   return shares;
 }

@@ -25,15 +25,13 @@ PrivateSite::Limits limits_of(double epsilon, std::uint64_t seed = 1) {
 std::vector<double> released(const Problem& problem) {
   const auto release = plan_smoothness(*problem.privacy);
   EXPECT_TRUE(release) << release.error().message;
-  EXPECT_TRUE(problem.privacy->gate->reserve({.once = {(*release)->event}, .step = {}, .steps = 1},
-                                             problem.privacy->target.delta));
+  EXPECT_TRUE(problem.privacy->gate->reserve({.once = {(*release)->event}, .step = {}, .steps = 1}, problem.privacy->target.delta));
   return private_smoothness(problem, *release).value();
 }
 
 std::vector<double> of_data(const Problem& problem) {
   std::vector<double> of = problem.features.column_squared_norms();
-  for (double& m : of)
-    m *= coordinate_curvature(problem.objective.task) / static_cast<double>(problem.labels.size());
+  for (double& m : of) m *= coordinate_curvature(problem.objective.task) / static_cast<double>(problem.labels.size());
   return of;
 }
 
@@ -42,12 +40,10 @@ std::vector<double> of_data(const Problem& problem) {
 TEST(PrivateSmoothness, IsThatOfTheDataWhenEpsilonIsHuge) {
   const Data data = sparse_data(Task::kLogistic, 2000, 9, 0.5, 1);
   const PrivateSite site(data.features, limits_of(1e6));
-  const Problem problem =
-      site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01, Intercept::kPenalised));
+  const Problem problem = site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01, Intercept::kPenalised));
   const std::vector<double> told = released(problem), exact = of_data(problem);
   ASSERT_EQ(told.size(), 10u);
-  const double floor =
-      (*plan_smoothness(*problem.privacy))->floor;  // what is added, and more than any noise here
+  const double floor = (*plan_smoothness(*problem.privacy))->floor;  // what is added, and more than any noise here
   EXPECT_LT(floor, 1e-4);
   for (std::size_t j = 0; j < 9; ++j) {
     EXPECT_GE(told[j], exact[j]);
@@ -93,13 +89,11 @@ TEST(PrivateSmoothness, HasAPublicFloorThatNoNoiseGoesBelow) {
 
 TEST(PrivateSmoothness, IsAtLeastAQuarterOfTheLargestShare) {
   std::vector<double> values(3 * 4000);
-  for (int i = 0; i < 4000; ++i)
-    values[static_cast<std::size_t>(i)] = 1;  // one full column, one rare, one empty
+  for (int i = 0; i < 4000; ++i) values[static_cast<std::size_t>(i)] = 1;  // one full column, one rare, one empty
   values[4000] = 1;
   const Data data{Matrix::from_dense(4000, 3, values), std::vector<double>(4000, 1.0)};
   const PrivateSite site(data.features, limits_of(1e6));
-  const std::vector<double> told =
-      released(site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01)));
+  const std::vector<double> told = released(site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01)));
   EXPECT_NEAR(told[0], 0.25, 1e-4);
   EXPECT_NEAR(told[1], 0.0625, 1e-4);
   EXPECT_NEAR(told[2], 0.0625, 1e-4);
@@ -111,8 +105,7 @@ TEST(PrivateSmoothness, IsRefusedWhereItWouldBeNoiseAlone) {
   const Problem problem = site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01));
   const auto fit = greedy_cd(problem, {.iterations = 3}, {});
   ASSERT_FALSE(fit);
-  EXPECT_NE(fit.error().message.find("a private estimate would say nothing"), std::string::npos)
-      << fit.error().message;
+  EXPECT_NE(fit.error().message.find("a private estimate would say nothing"), std::string::npos) << fit.error().message;
   EXPECT_EQ(site.gate().releases(), 0);
   EXPECT_TRUE(site.gate().receipts().empty()) << "nothing is charged";
 }
@@ -123,8 +116,7 @@ TEST(PrivateSmoothness, IsRefusedWithThePapersNoise) {
   limits.calibration = Calibration::kPaper;
   limits.budget = 100;
   const PrivateSite site(data.features, limits);
-  const auto fit =
-      greedy_cd(site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01)), {.iterations = 3}, {});
+  const auto fit = greedy_cd(site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01)), {.iterations = 3}, {});
   ASSERT_FALSE(fit);
   EXPECT_NE(fit.error().message.find("smoothness"), std::string::npos);
 }
@@ -164,8 +156,7 @@ TEST(PrivateSmoothness, OneRecordMovesTheReleaseByNoMoreThanItsPrice) {
                          : kind == 2 ? 0.0
                                      : 1.0);
     const Matrix features = Matrix::from_dense(50, 9, values);
-    const PrivateSite site(
-        features, {.epsilon = 1e8, .delta = 1e-3, .smoothness = Smoothness::kPrivate, .row_bound = 2});
+    const PrivateSite site(features, {.epsilon = 1e8, .delta = 1e-3, .smoothness = Smoothness::kPrivate, .row_bound = 2});
     (void)released(site.problem(data.labels, objective_of(Task::kLogistic, 0, 0.01)));
     told.push_back(site.gate().transcript());
     const auto& paid = std::get<privacy::Gaussian>(site.gate().charged().events.front().mechanism);

@@ -35,12 +35,16 @@ inline Data sparse_data(Task task, int rows, int columns, double density, unsign
   Data data{Matrix::from_dense(rows, columns, values), {}};
   for (int i = 0; i < rows; ++i) {
     double margin = 0.5 * normal(random);
-    for (int j = 0; j < std::min(columns, 6); ++j)
-      margin += (j % 2 == 0 ? 3.0 : -2.0) * values[static_cast<std::size_t>(j * rows + i)];
+    for (int j = 0; j < std::min(columns, 6); ++j) margin += (j % 2 == 0 ? 3.0 : -2.0) * values[static_cast<std::size_t>(j * rows + i)];
     switch (task) {
-      case Task::kLinear: data.labels.push_back(margin); break;
-      case Task::kSoftmax: data.labels.push_back(margin > 0.8 ? 2 : margin < -0.3 ? 0 : 1); break;
-      default: data.labels.push_back(margin > 0.2 ? 1 : -1);
+      case Task::kLinear:
+        data.labels.push_back(margin);
+        break;
+      case Task::kSoftmax:
+        data.labels.push_back(margin > 0.8 ? 2 : margin < -0.3 ? 0 : 1);
+        break;
+      default:
+        data.labels.push_back(margin > 0.2 ? 1 : -1);
     }
   }
   return data;

@@ -51,8 +51,7 @@ TEST(Job, PathsAreRelativeToTheJob) {
 
 TEST(Job, RefusesUnknownKeysWithASuggestion) {
   EXPECT_EQ(refusal(kGood, {"model.l1_radus=3"}), "--set: l1_radus: unknown key; did you mean 'l1_radius'?");
-  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}),
-            "--set: tolerence: unknown key; did you mean 'tolerance'?");
+  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}), "--set: tolerence: unknown key; did you mean 'tolerance'?");
 }
 
 TEST(Job, RefusesAnUnknownAlgorithm) {
@@ -66,13 +65,11 @@ TEST(Job, RefusesAPenaltyAndABallOfTheSameNorm) {
 }
 
 TEST(Job, RefusesTwoSourcesOfTestRows) {
-  EXPECT_NE(refusal(kGood, {"data.test_fraction=0.2", "party.site.test=t.csv"}).find("contradicts data.test_fraction"),
-            std::string::npos);
+  EXPECT_NE(refusal(kGood, {"data.test_fraction=0.2", "party.site.test=t.csv"}).find("contradicts data.test_fraction"), std::string::npos);
 }
 
 TEST(Job, RefusesAnotherPartition) {
-  EXPECT_EQ(refusal(kGood, {"job.partition=vertical"}),
-            "jobs/job.toml: job.partition: exact works on 'single' data (got 'vertical')");
+  EXPECT_EQ(refusal(kGood, {"job.partition=vertical"}), "jobs/job.toml: job.partition: exact works on 'single' data (got 'vertical')");
 }
 
 TEST(Job, RefusesNoParty) {
@@ -85,14 +82,13 @@ TEST(Job, RefusesMissingTaskAndAlgorithm) {
 }
 
 TEST(Job, RefusesALabelPartyThatIsNotThere) {
-  EXPECT_EQ(refusal(kGood, {"labels.party=bank"}),
-            "jobs/job.toml: labels.party: names no [[party]] of this job (got 'bank')");
+  EXPECT_EQ(refusal(kGood, {"labels.party=bank"}), "jobs/job.toml: labels.party: names no [[party]] of this job (got 'bank')");
 }
 
 TEST(Job, RefusesOutOfRangeNumbers) {
-  for (const char* bad : {"model.l1=-1", "model.l2=-0.5", "model.l1_radius=0", "model.sparsity=0", "data.test_fraction=1",
-                          "data.test_fraction=-0.1", "data.bound=0", "algorithm.tolerance=0", "algorithm.iterations=0",
-                          "algorithm.seed=-3", "data.features=0"})
+  for (const char* bad :
+       {"model.l1=-1", "model.l2=-0.5", "model.l1_radius=0", "model.sparsity=0", "data.test_fraction=1", "data.test_fraction=-0.1",
+        "data.bound=0", "algorithm.tolerance=0", "algorithm.iterations=0", "algorithm.seed=-3", "data.features=0"})
     EXPECT_NE(refusal(kGood, {bad}), "accepted") << bad;
 }
 

@@ -87,12 +87,10 @@ class PrivateRun : public ::testing::Test {
   void write_table(int rows) {
     std::ofstream table(folder_ / "data.csv");
     table << "age,dose,y\n";
-    for (int i = 0; i < rows; ++i)
-      table << 20 + i % 60 << "," << (i % 7) * 0.25 << "," << (i % 3 == 0 ? 1 : 0) << "\n";
+    for (int i = 0; i < rows; ++i) table << 20 + i % 60 << "," << (i % 7) * 0.25 << "," << (i % 3 == 0 ? 1 : 0) << "\n";
   }
   void budget(double epsilon, double delta) {
-    site_.limits.budget = {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta),
-                           privacy::Composition::kPlans};
+    site_.limits.budget = {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Composition::kPlans};
   }
   void with_seed() {
     site_.limits.without_privacy = true;
@@ -102,19 +100,15 @@ class PrivateRun : public ::testing::Test {
   // A new process at the site. Ends at `point` of the round `round`.
   rounds::Handler process(int round = 0, Point point = Point::kAfterSending) {
     const auto admit = [this, round, point](const rounds::Opening& opening) -> Result<rounds::Admission> {
-      PARLEY_TRY(rounds::Admission admission, catalog::admit(site_, opening, [this](const std::string& line) {
-                   account_ += line + "\n";
-                 }));
+      PARLEY_TRY(rounds::Admission admission, catalog::admit(site_, opening, [this](const std::string& line) { account_ += line + "\n"; }));
       const auto taken_up = std::make_shared<bool>(false);
-      admission.drawn = [drawn = admission.drawn, taken_up, rounds_kept = std::make_shared<int>(0), round,
-                         point] {
+      admission.drawn = [drawn = admission.drawn, taken_up, rounds_kept = std::make_shared<int>(0), round, point] {
         // The first time is when the run is opened.
         if (*taken_up && ++*rounds_kept == 1 && round > 0 && point == Point::kBeforeKeeping) throw Killed{};
         *taken_up = true;
         return drawn();
       };
-      admission.leaving = [leaving = admission.leaving, round, point](
-                              std::int64_t of, std::string_view answer) -> Result<void> {
+      admission.leaving = [leaving = admission.leaving, round, point](std::int64_t of, std::string_view answer) -> Result<void> {
         if (of == round && round > 0 && point == Point::kBeforeMarking && !answer.empty()) throw Killed{};
         PARLEY_CHECK(leaving(of, answer));
         if (of == round && round > 0 && point == Point::kBeforeSending) throw Killed{};
@@ -122,13 +116,11 @@ class PrivateRun : public ::testing::Test {
       };
       return admission;
     };
-    return rounds::Handler(admit, site_.state,
-                           [this](const rounds::SiteEvent& event) { account_ += event.text + "\n"; });
+    return rounds::Handler(admit, site_.state, [this](const rounds::SiteEvent& event) { account_ += event.text + "\n"; });
   }
 
   [[nodiscard]] Bytes opening(const wire::RunId& run = kRun) const {
-    return wire::make_frame({.kind = Kind::kOpen, .run = run},
-                            wire::encode(JobText{"job.toml", kJob, overrides_}));
+    return wire::make_frame({.kind = Kind::kOpen, .run = run}, wire::encode(JobText{"job.toml", kJob, overrides_}));
   }
   static Bytes task(std::int64_t round, double at = 0.25, const wire::RunId& run = kRun) {
     FedIterHt::Task task;
@@ -183,8 +175,7 @@ TEST_F(PrivateRun, KilledAtAnyPointItIsChargedOnceAndEndsInTheSameAnswers) {
   const std::vector<Bytes> expected = whole_run();
   for (const Bytes& frame : expected) EXPECT_EQ(header(frame).kind, Kind::kReply);
   for (int killed = 1; killed <= kRounds; ++killed)
-    for (const Point point :
-         {Point::kBeforeKeeping, Point::kBeforeMarking, Point::kBeforeSending, Point::kAfterSending}) {
+    for (const Point point : {Point::kBeforeKeeping, Point::kBeforeMarking, Point::kBeforeSending, Point::kAfterSending}) {
       clean();
       {
         rounds::Handler before = process();
@@ -201,8 +192,7 @@ TEST_F(PrivateRun, KilledAtAnyPointItIsChargedOnceAndEndsInTheSameAnswers) {
       rounds::Handler after = process();
       after.respond(opening());
       for (int round = killed; round <= kRounds; ++round)
-        EXPECT_EQ(answer(after, task(round)), expected[static_cast<std::size_t>(round - 1)])
-            << killed << " " << static_cast<int>(point);
+        EXPECT_EQ(answer(after, task(round)), expected[static_cast<std::size_t>(round - 1)]) << killed << " " << static_cast<int>(point);
       EXPECT_EQ(ledger_kinds(), (Kinds{"budget", "void-plan"})) << account_;
       // The plan is used up, whoever counted: nothing is drawn beyond it.
       expect_fault(answer(after, task(kRounds + 1)), FaultCode::kBudgetEnded);
@@ -354,8 +344,7 @@ TEST_F(PrivateRun, NoMoreIsChargedThanWasSaid) {
   handler.respond(opening());
   {
     auto ledger = privacy::Ledger::open(site_.ledger);
-    ASSERT_TRUE(ledger->set_budget(
-        {"site"}, {*privacy::Epsilon::make(9), *privacy::Delta::make(1e-4), privacy::Composition::kPlans}));
+    ASSERT_TRUE(ledger->set_budget({"site"}, {*privacy::Epsilon::make(9), *privacy::Delta::make(1e-4), privacy::Composition::kPlans}));
   }
   handler.respond(task(1));
   auto ledger = privacy::Ledger::open_read_only(site_.ledger);
@@ -380,8 +369,7 @@ TEST_F(PrivateRun, AJobCannotWorkAroundTheLimits) {
   site_.limits.never = {"y"};
   refused({}, "limits.never");
   site_.limits.never.clear();
-  std::ofstream(folder_ / "schema.toml")
-      << std::string(kSchema).replace(std::string(kSchema).find("levels"), 19, "");
+  std::ofstream(folder_ / "schema.toml") << std::string(kSchema).replace(std::string(kSchema).find("levels"), 19, "");
   refused({}, "which classes there are");
   EXPECT_EQ(ledger_kinds(), Kinds{});
 }
@@ -399,8 +387,7 @@ TEST_F(PrivateRun, ThePublicNumberOfRecordsOfAPartyReachesItsSite) {
   rounds::Handler handler = process();
   const Bytes ready = answer(handler, opening());
   ASSERT_EQ(header(ready).kind, Kind::kReady) << account_;
-  EXPECT_EQ(wire::decode<Introduction>(wire::read_frame(ready)->payload)->rows, 380)
-      << "and not the 400 there are";
+  EXPECT_EQ(wire::decode<Introduction>(wire::read_frame(ready)->payload)->rows, 380) << "and not the 400 there are";
 }
 
 // What a site says about itself before anything is paid for.
@@ -416,8 +403,7 @@ TEST_F(PrivateRun, TheIntroductionIsPublic) {
     std::ofstream file(folder_ / "data.csv");
     file << "age,dose,y,id\n";
     for (int i = 0; i < 400; ++i)
-      file << 20 + (i * shift) % 60 << "," << (i % 7) * 0.1 * shift << "," << ((i + shift) % 3 == 0 ? 1 : 0)
-           << ",p" << i * shift << "\n";
+      file << 20 + (i * shift) % 60 << "," << (i % 7) * 0.1 * shift << "," << ((i + shift) % 3 == 0 ? 1 : 0) << ",p" << i * shift << "\n";
   };
   table(1);
   const Bytes one = introduced();

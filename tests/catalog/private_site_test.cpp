@@ -39,8 +39,9 @@ Trainer mean_of_releases(std::int64_t steps) {
     PARLEY_TRY(privacy::ExactSums sums, privacy::ExactSums::make(*terms.features, {.derivative_bound = terms.derivative_bound}));
     sums.assign(problem.labels);
     const privacy::Grain grain = privacy::ExactSums::value_grain();
-    PARLEY_TRY(const privacy::StepNoise noise,
-               privacy::step_noise(terms.target, {.steps = steps, .share = 0, .value_sensitivity = grain.grains(sums.value_sensitivity())}));
+    PARLEY_TRY(
+        const privacy::StepNoise noise,
+        privacy::step_noise(terms.target, {.steps = steps, .share = 0, .value_sensitivity = grain.grains(sums.value_sensitivity())}));
     PARLEY_TRY(const std::int64_t allowed, terms.gate->reserve({.step = noise.step, .steps = steps}, terms.target.delta));
     algorithms::Fit fit;
     fit.stop = allowed < steps ? algorithms::Stop::kBudgetEnded : algorithms::Stop::kIterations;
@@ -175,8 +176,8 @@ TEST_F(PrivateSiteTest, TheResultSaysWhatIsClaimed) {
   const auto outcome = run(job_, {});
   ASSERT_TRUE(outcome);
   const std::string json = result_json(job_, *outcome, {});
-  for (const char* key : {"\"claimed\": true", "\"epsilon\"", "\"unit\": \"record\"", "\"neighbours\": \"replace-one\"", "\"against\": \"everyone\"",
-                          "\"accountant\": \"pld\"", "\"calibration\": \"proved\"", "\"releases\": 10"})
+  for (const char* key : {"\"claimed\": true", "\"epsilon\"", "\"unit\": \"record\"", "\"neighbours\": \"replace-one\"",
+                          "\"against\": \"everyone\"", "\"accountant\": \"pld\"", "\"calibration\": \"proved\"", "\"releases\": 10"})
     EXPECT_NE(json.find(key), std::string::npos) << key << "\n" << json;
   EXPECT_NE(result_table(job_, *outcome, {}).find("differential privacy for one record"), std::string::npos);
 }

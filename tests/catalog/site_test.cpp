@@ -63,8 +63,7 @@ class SiteTest : public ::testing::TestWithParam<privacy::Unit> {
   // 40 rows with these labels in turn.
   void write_labels(const std::string& labels) {
     std::ofstream table(folder_ / "data.libsvm");
-    for (std::size_t i = 0; i < 40; ++i)
-      table << labels[i % labels.size()] << " 1:" << 0.01 * static_cast<double>(i) << " 2:0.5\n";
+    for (std::size_t i = 0; i < 40; ++i) table << labels[i % labels.size()] << " 1:" << 0.01 * static_cast<double>(i) << " 2:0.5\n";
   }
   // Empty: it is admitted; else why not.
   std::string refusal(std::vector<std::string> overrides = {}) {
@@ -72,8 +71,7 @@ class SiteTest : public ::testing::TestWithParam<privacy::Unit> {
     const auto admission = admitted("site", overrides);
     return admission ? "" : admission.error().message;
   }
-  Result<rounds::Admission> admitted(const std::string& name, const std::vector<std::string>& overrides,
-                                     const wire::RunId& run = {4, 2}) {
+  Result<rounds::Admission> admitted(const std::string& name, const std::vector<std::string>& overrides, const wire::RunId& run = {4, 2}) {
     Site site = site_;
     site.name = name;
     const rounds::Opening opening{run, wire::encode(JobText{"job.toml", kJob, overrides}), false, {}};
@@ -105,7 +103,8 @@ class ClientSiteTest : public SiteTest {
         const auto frame = wire::read_frame(*answered.frame);
         replies.push_back(*wire::decode<Average::Reply>(frame->payload));
       }
-      task = {.make_key = false, .round = 0, .step = 0.5, .parameters = std::vector<double>(6, 0.0), .keys = {replies[0].key, replies[1].key}};
+      task = {
+          .make_key = false, .round = 0, .step = 0.5, .parameters = std::vector<double>(6, 0.0), .keys = {replies[0].key, replies[1].key}};
     }
     std::vector<std::int64_t> sum = replies[0].words;
     privacy::add_words(replies[1].words, sum);

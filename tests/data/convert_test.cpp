@@ -37,8 +37,7 @@ TEST(Convert, LibsvmToCsvKeepsDigitsAndSpellsOutZeros) {
   const Room room;
   const std::string in = room.put("in", "+1 1:0.50 3:2e0\n-1\n");
   EXPECT_EQ(room.converted(in, "a.csv"), "y,x1,x2,x3\n+1,0.50,0,2e0\n-1,0,0,0\n");
-  EXPECT_EQ(room.converted(room.put("zero", "1 0:5 2:1\n2 1:1\n"), "b.csv", {.label = "class"}),
-            "class,x0,x1,x2\n1,5,0,1\n2,0,1,0\n");
+  EXPECT_EQ(room.converted(room.put("zero", "1 0:5 2:1\n2 1:1\n"), "b.csv", {.label = "class"}), "class,x0,x1,x2\n1,5,0,1\n2,0,1,0\n");
 }
 
 TEST(Convert, CsvToLibsvmKeepsNumbersAndCodesCategories) {
@@ -54,11 +53,9 @@ TEST(Convert, CsvToLibsvmKeepsNumbersAndCodesCategories) {
 
 TEST(Convert, ClassesThatAreNoNumbersGetNumbers) {
   const Room room;
-  EXPECT_EQ(room.converted(room.put("two.csv", "outcome,a\nno,1\nyes,2\nno,3\n"), "two.libsvm",
-                           {.label = "outcome"}),
+  EXPECT_EQ(room.converted(room.put("two.csv", "outcome,a\nno,1\nyes,2\nno,3\n"), "two.libsvm", {.label = "outcome"}),
             "-1 1:1\n1 1:2\n-1 1:3\n");
-  EXPECT_EQ(room.converted(room.put("three.csv", "y,a\nu,1\nv,2\nw,3\n"), "three.libsvm"),
-            "0 1:1\n1 1:2\n2 1:3\n");
+  EXPECT_EQ(room.converted(room.put("three.csv", "y,a\nu,1\nv,2\nw,3\n"), "three.libsvm"), "0 1:1\n1 1:2\n2 1:3\n");
 }
 
 TEST(Convert, NumbersColumnsFromZeroOnRequest) {
@@ -67,8 +64,7 @@ TEST(Convert, NumbersColumnsFromZeroOnRequest) {
   EXPECT_EQ(room.converted(csv, "a.libsvm", {.first_index = 0}), "1 0:2 1:3\n0 1:4\n");
   const std::string libsvm = room.put("in.libsvm", "1 1:2.0 2:3\n0 2:4\n");
   EXPECT_EQ(room.converted(libsvm, "b.libsvm", {.first_index = 0}), "1 0:2.0 1:3\n0 1:4\n");
-  EXPECT_EQ(room.converted((room.folder / "b.libsvm").string(), "c.libsvm", {.first_index = 1}),
-            contents(libsvm));
+  EXPECT_EQ(room.converted((room.folder / "b.libsvm").string(), "c.libsvm", {.first_index = 1}), contents(libsvm));
 }
 
 TEST(Convert, RepacksWithoutTouchingTheBytes) {
@@ -85,9 +81,7 @@ TEST(Convert, RepacksWithoutTouchingTheBytes) {
 TEST(Convert, ThereAndBackIsTheSameTable) {
   const Room room;
   std::string text;
-  for (int i = 0; i < 500; ++i)
-    text +=
-        std::to_string(i % 2) + ' ' + std::to_string(1 + i % 5) + ':' + std::to_string(i * 0.37) + " 9:1\n";
+  for (int i = 0; i < 500; ++i) text += std::to_string(i % 2) + ' ' + std::to_string(1 + i % 5) + ':' + std::to_string(i * 0.37) + " 9:1\n";
   room.converted(room.put("in.libsvm", text), "mid.csv.gz");
   room.converted((room.folder / "mid.csv.gz").string(), "out.libsvm");
   LoadOptions options;
@@ -97,8 +91,7 @@ TEST(Convert, ThereAndBackIsTheSameTable) {
   EXPECT_EQ(before->labels.values, after->labels.values);
   ASSERT_EQ(before->features.cols(), after->features.cols());
   for (linalg::Index i = 0; i < 500; ++i)
-    for (linalg::Index j = 0; j < before->features.cols(); ++j)
-      EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
+    for (linalg::Index j = 0; j < before->features.cols(); ++j) EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
 }
 
 TEST(Convert, RefusesWithOneLineAndLeavesNothing) {
@@ -123,8 +116,7 @@ TEST(Convert, RefusesWithOneLineAndLeavesNothing) {
   EXPECT_NE(refused(ragged, "out.libsvm").find("ragged.csv:3"), std::string::npos);
   EXPECT_NE(refused(csv, "out.libsvm", {.label = "nope"}).find("nope"), std::string::npos);
   EXPECT_NE(refused((room.folder / "absent").string(), "out.csv").find("absent"), std::string::npos);
-  EXPECT_NE(refused(room.put("in.csv", "y,a\n1,2\n"), "x.csv", {.names_file = "n"}).find("--names"),
-            std::string::npos);
+  EXPECT_NE(refused(room.put("in.csv", "y,a\n1,2\n"), "x.csv", {.names_file = "n"}).find("--names"), std::string::npos);
 }
 
 TEST(Convert, RefusesACsvThatNoDiskHolds) {

@@ -41,7 +41,9 @@ std::vector<double> dense(const Dataset& data) {
   return rows;
 }
 
-std::string column(const std::string& name, const std::string& rest) { return "[[column]]\nname = '" + name + "'\n" + rest + "\n"; }
+std::string column(const std::string& name, const std::string& rest) {
+  return "[[column]]\nname = '" + name + "'\n" + rest + "\n";
+}
 
 }  // namespace
 
@@ -140,13 +142,13 @@ TEST(Csv, DeclaredLevelsKeepTheirOrder) {
   EXPECT_THAT(data.columns.list(), ElementsAre("c=z", "c=a", "c=unused"));
   EXPECT_THAT(dense(data), ElementsAre(0, 1, 0, 1, 0, 0));
   EXPECT_THAT(data.bounds, ElementsAre(1, 1, 1));
-  EXPECT_EQ(read_with("y,c\n1,a\n2,b\n", schema).error().message,
-            "f:3: c: is no level of this category; did you mean 'z'? (got 'b')");
+  EXPECT_EQ(read_with("y,c\n1,a\n2,b\n", schema).error().message, "f:3: c: is no level of this category; did you mean 'z'? (got 'b')");
 }
 
 TEST(Csv, UnknownLevelsCanBeLeftOut) {
-  const Dataset data = read_with("y,c\n1,a\n2,b\n", column("y", "type = 'label'") +
-                                                        column("c", "type = 'category'\nlevels = ['a']\nunknown_level = 'ignore'")).value();
+  const Dataset data = read_with("y,c\n1,a\n2,b\n",
+                                 column("y", "type = 'label'") + column("c", "type = 'category'\nlevels = ['a']\nunknown_level = 'ignore'"))
+                           .value();
   EXPECT_THAT(dense(data), ElementsAre(1, 0));
   EXPECT_THAT(data.notes, Contains(HasSubstr("1 cells with unlisted levels")));
 }
@@ -170,8 +172,7 @@ TEST(Csv, BoundsClipAndCountOrRefuse) {
 }
 
 TEST(Csv, ARowThatIsDroppedClipsNothing) {
-  const std::string columns = column("y", "type = 'label'") +
-                              column("a", "type = 'number'\nlower = -1\nupper = 3") +
+  const std::string columns = column("y", "type = 'label'") + column("a", "type = 'number'\nlower = -1\nupper = 3") +
                               column("b", "type = 'number'\nmissing = 'drop-row'");
   const Dataset data = read_with("y,a,b\n1,9,\n0,7,2\n1,1,1\n", columns).value();
   EXPECT_THAT(dense(data), ElementsAre(3, 2, 1, 1));
@@ -201,7 +202,8 @@ TEST(Csv, MissingCellsFollowTheirRule) {
 
 TEST(Csv, MissingMarkersAreTheSchemasToChoose) {
   const Dataset data = read_with("y,a\n1,-999\n2,3\n", "[table]\nmissing = ['-999x', '-999']\n" + column("y", "type = 'label'") +
-                                                            column("a", "type = 'number'\nmissing = 'zero'")).value();
+                                                           column("a", "type = 'number'\nmissing = 'zero'"))
+                           .value();
   EXPECT_THAT(dense(data), ElementsAre(0, 3));
 }
 
@@ -224,9 +226,10 @@ TEST(Csv, ClassLabelsByNameAndOrder) {
   options.positive = {"no"};
   EXPECT_THAT(read("y,a\nyes,1\nno,2\n", options)->labels.values, ElementsAre(-1, 1));
   options.positive = {};
-  EXPECT_THAT(read_with("y,a\nyes,1\nno,2\n", column("y", "type = 'label'\nlevels = ['yes', 'no']") + column("a", "type = 'number'"), options)
-                  ->labels.values,
-              ElementsAre(-1, 1));
+  EXPECT_THAT(
+      read_with("y,a\nyes,1\nno,2\n", column("y", "type = 'label'\nlevels = ['yes', 'no']") + column("a", "type = 'number'"), options)
+          ->labels.values,
+      ElementsAre(-1, 1));
   options.labels = LabelKind::kClasses;
   EXPECT_THAT(read("y,a\n2,1\n10,2\n+2,3\n", options)->labels.values, ElementsAre(0, 1, 0));
 }
@@ -246,9 +249,19 @@ TEST(Csv, ATestFileGetsTheColumnsAndClassesOfTheTrainingFile) {
 }
 
 TEST(Csv, NamesAndLevelsAreUtf8WhateverTheFileIs) {
-  const Dataset latin = read("y,stra\xdf" "e\n1,K\xf6ln\n2,Bonn\n").value();
-  EXPECT_THAT(latin.columns.list(), ElementsAre("stra\xc3\x9f" "e=Bonn", "stra\xc3\x9f" "e=K\xc3\xb6ln"));
-  const Dataset again = read("y,stra\xdf" "e\n1,K\xf6ln\n", options_like(latin, {.labels = LabelKind::kReal})).value();
+  const Dataset latin = read(
+                            "y,stra\xdf"
+                            "e\n1,K\xf6ln\n2,Bonn\n")
+                            .value();
+  EXPECT_THAT(latin.columns.list(), ElementsAre("stra\xc3\x9f"
+                                                "e=Bonn",
+                                                "stra\xc3\x9f"
+                                                "e=K\xc3\xb6ln"));
+  const Dataset again = read(
+                            "y,stra\xdf"
+                            "e\n1,K\xf6ln\n",
+                            options_like(latin, {.labels = LabelKind::kReal}))
+                            .value();
   EXPECT_THAT(dense(again), ElementsAre(0, 1));
 }
 
@@ -316,17 +329,24 @@ TEST(CsvBadInput, NanAndInfinity) {
   EXPECT_THAT(error_of("y,a\n1,2\n2,3\n3,nan\n"), StartsWith("f:4: a: missing value"));
   EXPECT_THAT(error_of("y,a\n1,2\nnan,3\n"), StartsWith("f:3: y: missing value"));
 }
-TEST(CsvBadInput, DuplicateColumnNames) { EXPECT_EQ(error_of("y,a,a\n1,2,3\n"), "f:1: header: two columns have the same name (got 'a')"); }
+TEST(CsvBadInput, DuplicateColumnNames) {
+  EXPECT_EQ(error_of("y,a,a\n1,2,3\n"), "f:1: header: two columns have the same name (got 'a')");
+}
 TEST(CsvBadInput, LabelMissing) {
   EXPECT_THAT(error_of("a,b\n1,2\n"), StartsWith("f: label: label missing: no column is named y, label, target or class"));
-  EXPECT_EQ(error_of("agee,b\n1,2\n", {.label = "age"}), "f: label: label missing: the file has no such column; did you mean 'agee'? (got 'age')");
+  EXPECT_EQ(error_of("agee,b\n1,2\n", {.label = "age"}),
+            "f: label: label missing: the file has no such column; did you mean 'agee'? (got 'age')");
   EXPECT_THAT(error_of("1,2\n3,4\n"), HasSubstr("label missing: the file has no header"));
 }
 TEST(CsvBadInput, OneClassOnly) {
   EXPECT_EQ(error_of("y,a\n1,2\n1.0,3\n", {}), "f: y: one class only: there is nothing to tell apart (got '1')");
 }
-TEST(CsvBadInput, QuoteNotClosed) { EXPECT_EQ(error_of("y,a\n1,2\n2,\"3\n4,5\n"), "f:3: a: a quote is not closed (got '3?4,5?')"); }
-TEST(CsvBadInput, TextAfterQuote) { EXPECT_EQ(error_of("y,a\n1,2\n2,\"3\"4\n"), "f:3: a: text follows a closing quote (got '3')"); }
+TEST(CsvBadInput, QuoteNotClosed) {
+  EXPECT_EQ(error_of("y,a\n1,2\n2,\"3\n4,5\n"), "f:3: a: a quote is not closed (got '3?4,5?')");
+}
+TEST(CsvBadInput, TextAfterQuote) {
+  EXPECT_EQ(error_of("y,a\n1,2\n2,\"3\"4\n"), "f:3: a: text follows a closing quote (got '3')");
+}
 TEST(CsvBadInput, TooManyLevelsToGuess) {
   std::string text = "y,name\n";
   for (int i = 0; i < 1001; ++i) text += "1,n" + std::to_string(i) + "\n";
@@ -339,7 +359,9 @@ TEST(CsvBadInput, ColumnNotInSchema) {
   EXPECT_EQ(read_with("y\n1\n", schema).error().message, "f:1: header: a column of the schema is not in the file (got 'age')");
   EXPECT_EQ(read_with("1,2,3\n", schema).error().message, "f:1: the schema has 2 columns, the file has 3");
 }
-TEST(CsvBadInput, NoFeatures) { EXPECT_EQ(error_of("y\n1\n2\n"), "f: has no column that is a feature"); }
+TEST(CsvBadInput, NoFeatures) {
+  EXPECT_EQ(error_of("y\n1\n2\n"), "f: has no column that is a feature");
+}
 TEST(CsvBadInput, EveryRowDropped) {
   EXPECT_THAT(read_with("y,a\n1,\n", column("y", "type = 'label'") + column("a", "type = 'number'\nmissing = 'drop-row'")).error().message,
               HasSubstr("every row was dropped"));

@@ -32,8 +32,7 @@ std::string hash_of(const std::filesystem::path& folder) {
     add(name.string());
     std::string text = contents(folder / name);
     // A new version of the program is no new data.
-    for (std::size_t at = text.find(kVersion); name.extension() != ".csv" && at != std::string::npos;
-         at = text.find(kVersion, at))
+    for (std::size_t at = text.find(kVersion); name.extension() != ".csv" && at != std::string::npos; at = text.find(kVersion, at))
       text.replace(at, std::strlen(kVersion), "V");
     add(text);
   }
@@ -109,12 +108,7 @@ const SparseRegression kSmallSparse{.rows = 40, .columns = 60, .feature_density 
 const LogNormal kSmallLogNormal{.rows = 30, .columns = 8, .sigma = 2};
 const Square kSmallSquare{.rows = 12, .columns = 12, .nonzeros = 3};
 const NonIid kSmallClients{.clients = 3, .rows = 9, .columns = 7, .nonzeros = 4};
-const NonIid kSmallClasses{.task = NonIid::Task::kClassification,
-                           .clients = 2,
-                           .rows = 20,
-                           .columns = 6,
-                           .nonzeros = 3,
-                           .positives = 5};
+const NonIid kSmallClasses{.task = NonIid::Task::kClassification, .clients = 2, .rows = 20, .columns = 6, .nonzeros = 3, .positives = 5};
 const Star kSmallStar{.rows = 50, .columns = 2, .dimensions = {{10, 3}, {4, 2}}, .fact_parts = 2};
 
 }  // namespace
@@ -131,8 +125,7 @@ TEST(Generate, GivesTheSameBytesForEver) {
 
 TEST(Generate, DependsOnTheSeedAndNotOnTheThreads) {
   const SparseRegression sparse{.rows = 3000, .columns = 500};
-  const NonIid clients{
-      .task = NonIid::Task::kClassification, .clients = 2, .rows = 300, .columns = 30, .nonzeros = 10};
+  const NonIid clients{.task = NonIid::Task::kClassification, .clients = 2, .rows = 300, .columns = 30, .nonzeros = 10};
   for (const Recipe& recipe : {Recipe(sparse), Recipe(clients), Recipe(Star{.rows = 3000})}) {
     set_thread_count(1);
     const std::string one = made_hash(recipe, 1);
@@ -182,8 +175,7 @@ TEST(SparseRegression, WritesTheSameNumbersAsLibsvm) {
 TEST(LogNormal, HasPositiveWeightsAndLogisticLabels) {
   const auto made = make(LogNormal{.rows = 4000, .columns = 10, .sigma = 1});
   const Table table = read_table(made->files.tables.at(0).path);
-  for (const auto& [name, value] : made->truth["coefficients"].items())
-    EXPECT_GT(value.get<double>(), 0) << name;
+  for (const auto& [name, value] : made->truth["coefficients"].items()) EXPECT_GT(value.get<double>(), 0) << name;
   // Sum of label - expectation has variance sum p (1 - p) under the logistic law.
   double difference = 0;
   double variance = 0;
@@ -257,12 +249,8 @@ TEST(NonIid, ClientsSpreadByAlphaAndBeta) {
 }
 
 TEST(NonIid, LabelsTheTopRecordsOfEachClient) {
-  const auto made = make(NonIid{.task = NonIid::Task::kClassification,
-                                .clients = 2,
-                                .rows = 500,
-                                .columns = 40,
-                                .nonzeros = 40,
-                                .positives = 100});
+  const auto made =
+      make(NonIid{.task = NonIid::Task::kClassification, .clients = 2, .rows = 500, .columns = 40, .nonzeros = 40, .positives = 100});
   for (std::size_t client = 0; client < 2; ++client) {
     const Table table = read_table(made->files.tables[client].path);
     const auto& coefficients = made->truth["parties"][client]["coefficients"];
@@ -327,8 +315,7 @@ TEST(Generate, WritesAJobThatNamesItsFiles) {
   const auto clients = make(kSmallClients);
   EXPECT_NE(clients->job.find("partition = \"horizontal\""), std::string::npos);
   for (const char* name : {"client-1", "client-2", "client-3"})
-    EXPECT_NE(clients->job.find(std::string("name = \"") + name + "\"\ndata = \"" + name + ".csv\""),
-              std::string::npos);
+    EXPECT_NE(clients->job.find(std::string("name = \"") + name + "\"\ndata = \"" + name + ".csv\""), std::string::npos);
 }
 
 TEST(Generate, RefusesAbsurdSettingsAndLeavesNothingBehind) {
@@ -336,15 +323,13 @@ TEST(Generate, RefusesAbsurdSettingsAndLeavesNothingBehind) {
       {SparseRegression{.rows = 0}, "rows: must be at least 1 (got '0')"},
       {SparseRegression{.columns = 3000000000}, "columns: must be at most 2147483647 (got '3000000000')"},
       {SparseRegression{.feature_density = 2}, "density: must be above 0 and at most 1 (got '2')"},
-      {SparseRegression{.model_density = std::nan("")},
-       "model-density: must be above 0 and at most 1 (got 'nan')"},
+      {SparseRegression{.model_density = std::nan("")}, "model-density: must be above 0 and at most 1 (got 'nan')"},
       {SparseRegression{.noise = -1}, "noise: must be a finite number of at least 0 (got '-1')"},
       {LogNormal{.sigma = -1}, "sigma: must be a finite number of at least 0 (got '-1')"},
       {LogNormal{.sigma = 5000}, "sigma: makes weights too large for a double"},
       {Square{.nonzeros = 1001}, "nonzeros: must be at most 1000 (got '1001')"},
       {NonIid{.clients = 0}, "clients: must be at least 1 (got '0')"},
-      {NonIid{.task = NonIid::Task::kClassification, .rows = 100},
-       "positives: must be at most 99 (got '100')"},
+      {NonIid{.task = NonIid::Task::kClassification, .rows = 100}, "positives: must be at most 99 (got '100')"},
       {Star{.dimensions = {}}, "dimension: between 1 and 100 dimension tables are needed"},
       {Star{.fact_parts = 20000}, "fact-parts: must be at most 10000 (got '20000')"},
       {Star{.skew = -1}, "skew: must lie between 0 and 20 (got '-1')"},

@@ -23,7 +23,9 @@ TEST(HoldOut, IsTheSameOnEveryMachine) {
   EXPECT_EQ(hold_out(12, 0.25, 7).value().test, (std::vector<linalg::Index>{2, 6, 10}));
 }
 
-TEST(HoldOut, DependsOnTheSeed) { EXPECT_NE(hold_out(1000, 0.2, 1).value().test, hold_out(1000, 0.2, 2).value().test); }
+TEST(HoldOut, DependsOnTheSeed) {
+  EXPECT_NE(hold_out(1000, 0.2, 1).value().test, hold_out(1000, 0.2, 2).value().test);
+}
 
 TEST(HoldOut, TakesRowsIndependentlyOfTheirOrder) {
   // 200 of 1000 at random: the first half holds 100 +- 5 standard deviations of a hypergeometric count (6.3).

@@ -11,7 +11,8 @@ using ::testing::HasSubstr;
 namespace {
 
 Result<LabelsAndNotes> binary(std::vector<double> values, std::vector<std::string> positive = {}, std::vector<std::string> classes = {}) {
-  return make_labels({std::move(values), {}}, {.kind = LabelKind::kBinary, .positive = positive, .classes = classes, .place = {"f", 0, "y"}});
+  return make_labels({std::move(values), {}},
+                     {.kind = LabelKind::kBinary, .positive = positive, .classes = classes, .place = {"f", 0, "y"}});
 }
 
 }  // namespace
@@ -58,7 +59,9 @@ TEST(Labels, ATestSetKeepsTheClassesOfTheTrainingSet) {
   EXPECT_THAT(binary({7, 2}, {"2"}, {"not 2", "2"})->labels.values, ElementsAre(-1, 1));
 }
 
-TEST(LabelsBadInput, OneClassOnly) { EXPECT_EQ(binary({3, 3}).error().message, "f: y: one class only: there is nothing to tell apart (got '3')"); }
+TEST(LabelsBadInput, OneClassOnly) {
+  EXPECT_EQ(binary({3, 3}).error().message, "f: y: one class only: there is nothing to tell apart (got '3')");
+}
 TEST(LabelsBadInput, TooManyClassesForABinaryTask) {
   EXPECT_THAT(binary({1, 2, 3}).error().message, HasSubstr("these labels have 3 (1, 2, 3)"));
 }

@@ -19,9 +19,13 @@ using ::testing::HasSubstr;
 
 namespace {
 
-LoadOptions reals() { return {.format = Format::kLibsvm, .labels = LabelKind::kReal}; }
+LoadOptions reals() {
+  return {.format = Format::kLibsvm, .labels = LabelKind::kReal};
+}
 
-Result<Dataset> read(std::string_view text, const LoadOptions& options = reals()) { return load_text(text, "f", options); }
+Result<Dataset> read(std::string_view text, const LoadOptions& options = reals()) {
+  return load_text(text, "f", options);
+}
 
 std::string error_of(std::string_view text, const LoadOptions& options = reals()) {
   const auto data = read(text, options);
@@ -194,7 +198,8 @@ TEST(Libsvm, IsTheSameForEveryNumberOfThreads) {
   std::string text;
   for (int i = 0; i < 20000; ++i) {
     text += std::to_string(random() % 2);
-    for (int j = 1; j < 60; j += 1 + static_cast<int>(random() % 20)) text += " " + std::to_string(j) + ":" + std::to_string(random() % 1000 / 8.0);
+    for (int j = 1; j < 60; j += 1 + static_cast<int>(random() % 20))
+      text += " " + std::to_string(j) + ":" + std::to_string(random() % 1000 / 8.0);
     text += "\n";
   }
   set_thread_count(1);
@@ -223,26 +228,46 @@ TEST(LibsvmBadInput, EmptyFile) {
   EXPECT_EQ(error_of(""), "f: is empty: it has no records");
   EXPECT_EQ(error_of("\n# only a comment\n"), "f: is empty: it has no records");
 }
-TEST(LibsvmBadInput, ValueIsNoNumber) { EXPECT_EQ(error_of("1 1:1\n1 2:abc 3:1\n"), "f:2: index 2: must be a finite number (got 'abc')"); }
+TEST(LibsvmBadInput, ValueIsNoNumber) {
+  EXPECT_EQ(error_of("1 1:1\n1 2:abc 3:1\n"), "f:2: index 2: must be a finite number (got 'abc')");
+}
 TEST(LibsvmBadInput, NanAndInfinity) {
   EXPECT_EQ(error_of("1 1:nan\n"), "f:1: index 1: must be a finite number (got 'nan')");
   EXPECT_EQ(error_of("1 1:-inf\n"), "f:1: index 1: must be a finite number (got '-inf')");
   EXPECT_EQ(error_of("1 1:1e999\n"), "f:1: index 1: is too large for a number (got '1e999')");
   EXPECT_EQ(error_of("nan 1:1\n"), "f:1: label: must be a finite number (got 'nan')");
 }
-TEST(LibsvmBadInput, ValueMissing) { EXPECT_EQ(error_of("1 1: 2:3\n"), "f:1: index 1: must be a finite number"); }
-TEST(LibsvmBadInput, TextAfterValue) { EXPECT_EQ(error_of("1 1:2x\n"), "f:1: index 1: must be a finite number (got '2x')"); }
-TEST(LibsvmBadInput, LabelIsNoNumber) { EXPECT_EQ(error_of("spam 1:2\n"), "f:1: label: must be a finite number (got 'spam')"); }
-TEST(LibsvmBadInput, SeveralLabels) { EXPECT_THAT(error_of("1,2 1:2\n"), HasSubstr("several labels")); }
-TEST(LibsvmBadInput, IndicesDescend) { EXPECT_EQ(error_of("1 3:1 2:1\n"), "f:1: index: indices must ascend within a line (got '2:1')"); }
-TEST(LibsvmBadInput, IndexTwice) { EXPECT_EQ(error_of("1 3:1 3:1\n"), "f:1: index: occurs twice in a line (got '3:1')"); }
-TEST(LibsvmBadInput, IndexNegative) { EXPECT_EQ(error_of("1 -3:1\n"), "f:1: index: must not be negative (got '-3:1')"); }
+TEST(LibsvmBadInput, ValueMissing) {
+  EXPECT_EQ(error_of("1 1: 2:3\n"), "f:1: index 1: must be a finite number");
+}
+TEST(LibsvmBadInput, TextAfterValue) {
+  EXPECT_EQ(error_of("1 1:2x\n"), "f:1: index 1: must be a finite number (got '2x')");
+}
+TEST(LibsvmBadInput, LabelIsNoNumber) {
+  EXPECT_EQ(error_of("spam 1:2\n"), "f:1: label: must be a finite number (got 'spam')");
+}
+TEST(LibsvmBadInput, SeveralLabels) {
+  EXPECT_THAT(error_of("1,2 1:2\n"), HasSubstr("several labels"));
+}
+TEST(LibsvmBadInput, IndicesDescend) {
+  EXPECT_EQ(error_of("1 3:1 2:1\n"), "f:1: index: indices must ascend within a line (got '2:1')");
+}
+TEST(LibsvmBadInput, IndexTwice) {
+  EXPECT_EQ(error_of("1 3:1 3:1\n"), "f:1: index: occurs twice in a line (got '3:1')");
+}
+TEST(LibsvmBadInput, IndexNegative) {
+  EXPECT_EQ(error_of("1 -3:1\n"), "f:1: index: must not be negative (got '-3:1')");
+}
 TEST(LibsvmBadInput, IndexTooLarge) {
   EXPECT_EQ(error_of("1 2147483647:1\n"), "f:1: index: must be at most 2147483646 (got '2147483647:1')");
   EXPECT_EQ(error_of("1 99999999999999999999999:1\n"), "f:1: index: must be at most 2147483646 (got '99999999999999999999999:1')");
 }
-TEST(Libsvm, LeadingZerosOfAnIndexDoNotCount) { EXPECT_EQ(read("1 0000000000000000000003:2\n").value().features.at(0, 2), 2); }
-TEST(LibsvmBadInput, NoColon) { EXPECT_EQ(error_of("1 1:1\n1 3\n"), "f:2: index: must read index:value (got '3')"); }
+TEST(Libsvm, LeadingZerosOfAnIndexDoNotCount) {
+  EXPECT_EQ(read("1 0000000000000000000003:2\n").value().features.at(0, 2), 2);
+}
+TEST(LibsvmBadInput, NoColon) {
+  EXPECT_EQ(error_of("1 1:1\n1 3\n"), "f:2: index: must read index:value (got '3')");
+}
 TEST(LibsvmBadInput, FeaturesThatWouldBeEmpty) {
   LoadOptions options = reals();
   options.features = 2000000000;
@@ -251,5 +276,9 @@ TEST(LibsvmBadInput, FeaturesThatWouldBeEmpty) {
 TEST(LibsvmBadInput, OneClassOnly) {
   EXPECT_EQ(error_of("1 1:1\n1 2:1\n", {.format = Format::kLibsvm}), "f: label: one class only: there is nothing to tell apart (got '1')");
 }
-TEST(Libsvm, ReadsASingleRow) { EXPECT_EQ(read("1 1:1\n").value().rows(), 1U); }
-TEST(Libsvm, ReadsALastLineWithoutLineFeed) { EXPECT_THAT(dense(read("1 1:1\n2 1:12").value()), ElementsAre(1, 12)); }
+TEST(Libsvm, ReadsASingleRow) {
+  EXPECT_EQ(read("1 1:1\n").value().rows(), 1U);
+}
+TEST(Libsvm, ReadsALastLineWithoutLineFeed) {
+  EXPECT_THAT(dense(read("1 1:1\n2 1:12").value()), ElementsAre(1, 12));
+}

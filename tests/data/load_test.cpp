@@ -56,8 +56,7 @@ TEST_P(Packed, SeveralMembersAreOneFile) {
 TEST_P(Packed, TruncatedFileIsAnErrorThatNamesIt) {
   const std::string packed = GetParam().second(long_libsvm());
   for (const std::size_t size : {packed.size() - 1, packed.size() - 9, packed.size() / 2, std::size_t{20}, std::size_t{7}})
-    EXPECT_THAT(error_of(std::string_view(packed).substr(0, size)), StartsWith(std::string("f: truncated ") + GetParam().first))
-        << size;
+    EXPECT_THAT(error_of(std::string_view(packed).substr(0, size)), StartsWith(std::string("f: truncated ") + GetParam().first)) << size;
 }
 
 TEST_P(Packed, CorruptFileIsAnErrorThatNamesIt) {
@@ -70,7 +69,9 @@ TEST_P(Packed, GarbageAfterTheEndIsAnError) {
   EXPECT_THAT(error_of(GetParam().second("1 1:5\n") + "garbage garbage"), StartsWith("f: corrupt "));
 }
 
-TEST_P(Packed, EmptyContentIsAnEmptyFile) { EXPECT_EQ(error_of(GetParam().second("")), "f: is empty: it has no records"); }
+TEST_P(Packed, EmptyContentIsAnEmptyFile) {
+  EXPECT_EQ(error_of(GetParam().second("")), "f: is empty: it has no records");
+}
 
 INSTANTIATE_TEST_SUITE_P(Load, Packed,
                          ::testing::Values(std::pair{"gzip", &test::gzipped}, std::pair{"xz", &test::xzipped},
@@ -81,12 +82,16 @@ TEST(LoadBadInput, FileDoesNotExist) {
   EXPECT_EQ(load("no/such/file.csv", kReals).error().message, "no/such/file.csv: cannot be read: No such file or directory");
   EXPECT_EQ(load("no/such/file.csv", kReals).error().exit_code(), 2);
 }
-TEST(LoadBadInput, PathIsAFolder) { EXPECT_THAT(load("/", kReals).error().message, HasSubstr("it is a folder")); }
+TEST(LoadBadInput, PathIsAFolder) {
+  EXPECT_THAT(load("/", kReals).error().message, HasSubstr("it is a folder"));
+}
 TEST(LoadBadInput, OtherPackings) {
   EXPECT_THAT(error_of("BZh91AY&SY"), StartsWith("f: bzip2 files are not read"));
   EXPECT_THAT(error_of("PK\x03\x04xxxx"), StartsWith("f: zip (and Excel) files are not read"));
 }
-TEST(LoadBadInput, Utf16Text) { EXPECT_EQ(error_of(std::string_view("\xff\xfey\0,\0", 6)), "f: is UTF-16 text; save it as UTF-8"); }
+TEST(LoadBadInput, Utf16Text) {
+  EXPECT_EQ(error_of(std::string_view("\xff\xfey\0,\0", 6)), "f: is UTF-16 text; save it as UTF-8");
+}
 TEST(LoadBadInput, SchemaWithColumnsForLibsvm) {
   LoadOptions options = kReals;
   options.format = Format::kLibsvm;

@@ -57,8 +57,7 @@ TEST(PackedColumns, KeepEveryValueAndSayWhatItNeeds) {
       for (const double v : column)
         if (v != 0) needed = std::max(needed, linalg::smallest_storage(v));
       EXPECT_EQ(packed.summary(j).storage, needed) << j;
-      EXPECT_EQ(packed.summary(j).nonzeros,
-                std::count_if(column.begin(), column.end(), [](double v) { return v != 0; }));
+      EXPECT_EQ(packed.summary(j).nonzeros, std::count_if(column.begin(), column.end(), [](double v) { return v != 0; }));
       std::vector<double> out(rows, -1.0);
       packed.copy(j, out.data());
       EXPECT_TRUE(std::equal(out.begin(), out.end(), column.begin())) << j;

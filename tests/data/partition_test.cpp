@@ -28,8 +28,8 @@ std::string three_classes() {
   std::string text = "id,y,a,b\n";
   for (int i = 0; i < 300; ++i) {
     const int label = i % 6 < 3 ? 0 : i % 6 < 5 ? 1 : 2;
-    text += std::to_string(i) + ',' + std::to_string(label) + ',' + std::to_string(10 * label + i % 7 * 0.1) +
-            ',' + std::to_string(-10 * label + i % 5 * 0.1) + '\n';
+    text += std::to_string(i) + ',' + std::to_string(label) + ',' + std::to_string(10 * label + i % 7 * 0.1) + ',' +
+            std::to_string(-10 * label + i % 5 * 0.1) + '\n';
   }
   return text;
 }
@@ -48,11 +48,10 @@ struct Parts {
   std::string job;
 };
 
-std::unique_ptr<Parts> split_of(const std::string& text, const SplitPlan& plan,
-                                std::vector<std::string> names = {}, std::uint64_t seed = 1) {
+std::unique_ptr<Parts> split_of(const std::string& text, const SplitPlan& plan, std::vector<std::string> names = {},
+                                std::uint64_t seed = 1) {
   auto parts = std::make_unique<Parts>();
-  auto result =
-      split(table_of(text), plan, seed, {.folder = parts->folder.path(), .names = std::move(names)});
+  auto result = split(table_of(text), plan, seed, {.folder = parts->folder.path(), .names = std::move(names)});
   EXPECT_TRUE(result) << (result ? "" : result.error().message);
   if (!result) return parts;
   parts->result = *result;
@@ -99,8 +98,7 @@ TEST(SplitRows, DealsEveryRecordOnceWithItsBytesAndInOrder) {
       all.insert(lines[k]);
     }
   }
-  EXPECT_EQ(all, (std::multiset<std::string>{"1,0,\"a,b\"\r", "2,1, x \r", "3,0,\"q\"\"q\"\r", "4,1,z\r",
-                                             "5,0,w\r"}));
+  EXPECT_EQ(all, (std::multiset<std::string>{"1,0,\"a,b\"\r", "2,1, x \r", "3,0,\"q\"\"q\"\r", "4,1,z\r", "5,0,w\r"}));
   EXPECT_NE(parts->job.find("partition = \"horizontal\""), std::string::npos);
   EXPECT_NE(parts->job.find("column = \"y\""), std::string::npos);
 }
@@ -137,8 +135,7 @@ TEST(SplitRows, SmallDirichletParametersSkewTheLabels) {
       for (const auto& [label, size] : std::map<std::uint32_t, int>{{0, 150}, {1, 100}, {2, 50}}) {
         int most = 0;
         for (const auto& counts : parties)
-          if (const auto found = counts.find(label); found != counts.end())
-            most = std::max(most, found->second);
+          if (const auto found = counts.find(label); found != counts.end()) most = std::max(most, found->second);
         sum += most / double(size) / 60;
       }
     }
@@ -158,8 +155,7 @@ TEST(SplitRows, ShardsHoldFewClasses) {
 }
 
 TEST(SplitRows, ClustersFindTheGroupsInTheFeatures) {
-  for (const auto& counts : classes_per_party({.skew = RowSkew::kCluster, .parts = 3}))
-    EXPECT_EQ(counts.size(), 1u);
+  for (const auto& counts : classes_per_party({.skew = RowSkew::kCluster, .parts = 3})) EXPECT_EQ(counts.size(), 1u);
 }
 
 TEST(SplitRows, ClustersOfTextAndLibsvmAreNeverEmpty) {
@@ -180,9 +176,8 @@ TEST(SplitRows, ClustersOfTextAndLibsvmAreNeverEmpty) {
 }
 
 TEST(SplitColumns, KeepsIdsEverywhereAndTheLabelAtOneParty) {
-  const auto parts =
-      split_of("y,id,a,b,c\n1,p1,0.10,\"x,y\",3\n0,p2,5,z,6\n",
-               SplitColumns{.groups = "b;a,c", .label_party = "insurer"}, {"clinic", "insurer"});
+  const auto parts = split_of("y,id,a,b,c\n1,p1,0.10,\"x,y\",3\n0,p2,5,z,6\n", SplitColumns{.groups = "b;a,c", .label_party = "insurer"},
+                              {"clinic", "insurer"});
   EXPECT_EQ(parts->files[0], "id,b\np1,\"x,y\"\np2,z\n");
   EXPECT_EQ(parts->files[1], "id,y,a,c\np1,1,0.10,3\np2,0,5,6\n");
   EXPECT_NE(parts->job.find("[labels]\nparty = \"insurer\"\ncolumn = \"y\""), std::string::npos);
@@ -233,8 +228,7 @@ TEST(SplitTables, TakesAJoinApart) {
       "4,0,cy,Rome,pen,2.0,2\n",
       SplitTables{.keys = {"customer", "product:price"}, .id = "order"});
   EXPECT_EQ(parts->result.parties, (std::vector<std::string>{"fact", "customer", "product"}));
-  EXPECT_EQ(parts->files[0],
-            "order,y,customer,product,amount\n1,1,ann,pen,5\n2,0,bob,ink,1\n3,1,ann,ink,2\n4,0,cy,pen,2\n");
+  EXPECT_EQ(parts->files[0], "order,y,customer,product,amount\n1,1,ann,pen,5\n2,0,bob,ink,1\n3,1,ann,ink,2\n4,0,cy,pen,2\n");
   EXPECT_EQ(parts->files[1], "customer,city\nann,Rome\nbob,Oslo\ncy,Rome\n");
   EXPECT_EQ(parts->files[2], "product,price\npen,2.0\nink,3\n");
   EXPECT_NE(parts->job.find("partition = \"relational\""), std::string::npos);
@@ -245,46 +239,31 @@ TEST(SplitTables, RefusesColumnsThatTheKeyDoesNotDetermine) {
   EXPECT_EQ(refusal(text, SplitTables{.keys = {"k:a,b"}}),
             "t.csv:3: b: differs from line 2 with the same k: the key does not determine it (got '2')");
   EXPECT_NE(refusal(text, SplitTables{.keys = {"b"}}).find("every value occurs once"), std::string::npos);
-  EXPECT_NE(
-      refusal("y,k,a\n1,u,1\n0,u,2\n1,v,3\n", SplitTables{.keys = {"k"}}).find("determines no other column"),
-      std::string::npos);
+  EXPECT_NE(refusal("y,k,a\n1,u,1\n0,u,2\n1,v,3\n", SplitTables{.keys = {"k"}}).find("determines no other column"), std::string::npos);
   EXPECT_NE(refusal(text, SplitTables{.keys = {"y"}}).find("is the label"), std::string::npos);
-  EXPECT_NE(refusal("1 1:2\n", SplitTables{.keys = {"k"}}).find("LIBSVM has no key columns"),
-            std::string::npos);
+  EXPECT_NE(refusal("1 1:2\n", SplitTables{.keys = {"k"}}).find("LIBSVM has no key columns"), std::string::npos);
 }
 
 TEST(Split, RefusesWhatCannotBe) {
   const std::string text = "y,a,b\n1,2,3\n0,5,6\n";
-  EXPECT_EQ(refusal(text, SplitRows{.parts = 3}),
-            "--parts: must be at most the number of records, 2 (got '3')");
+  EXPECT_EQ(refusal(text, SplitRows{.parts = 3}), "--parts: must be at most the number of records, 2 (got '3')");
   // Too many to be named, let alone filled.
   EXPECT_NE(refusal(text, SplitRows{.parts = SIZE_MAX}).find("--parts: must be at most"), std::string::npos);
-  EXPECT_NE(refusal(text, SplitColumns{.parts = SIZE_MAX}).find("--parts: must lie between"),
-            std::string::npos);
+  EXPECT_NE(refusal(text, SplitColumns{.parts = SIZE_MAX}).find("--parts: must lie between"), std::string::npos);
   EXPECT_EQ(refusal(text, SplitRows{.parts = 2, .shares = {1, -1}}), "--shares: must be above 0 (got '-1')");
-  EXPECT_EQ(refusal(text, SplitRows{.skew = RowSkew::kDirichlet, .alpha = 0}),
-            "--alpha: must be above 0 (got '0')");
+  EXPECT_EQ(refusal(text, SplitRows{.skew = RowSkew::kDirichlet, .alpha = 0}), "--alpha: must be above 0 (got '0')");
   EXPECT_EQ(refusal(text, SplitRows{.skew = RowSkew::kShards, .shards = 9}),
             "--shards: parts x shards must lie between 1 and the number of records, 2 (got '9')");
   EXPECT_EQ(refusal(text, SplitRows{}, {"a", "a"}), "--names: must be different (got 'a')");
-  EXPECT_EQ(refusal(text, SplitRows{}, {"a", "../b"}),
-            "--names: must be names that a file can have (got '../b')");
-  EXPECT_EQ(refusal(text, SplitColumns{.parts = 3}),
-            "--parts: must lie between 1 and the number of feature columns, 2 (got '3')");
-  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;c"}),
-            "--groups: is no feature column and no range of numbers (got 'c')");
+  EXPECT_EQ(refusal(text, SplitRows{}, {"a", "../b"}), "--names: must be names that a file can have (got '../b')");
+  EXPECT_EQ(refusal(text, SplitColumns{.parts = 3}), "--parts: must lie between 1 and the number of feature columns, 2 (got '3')");
+  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;c"}), "--groups: is no feature column and no range of numbers (got 'c')");
   EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;a"}), "--groups: names a column twice (got 'a')");
-  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a"}),
-            "--groups: every column needs a party; '*' stands for the rest (got 'b')");
-  EXPECT_EQ(refusal(text, SplitColumns{.groups = "1-5;2"}),
-            "--groups: columns are numbered 1 to 2 (got '1-5')");
-  EXPECT_EQ(refusal(text, SplitColumns{.counts = {1, 2}}),
-            "--counts: must be at least 1 each and 2 in all (got '1,2')");
-  EXPECT_NE(
-      refusal(text, SplitColumns{.label_party = "x"}).find("--label-party: must be a party's name or number"),
-      std::string::npos);
-  EXPECT_NE(refusal("u,a,b\n1,2,3\n", SplitColumns{}).find("--label: no column is called"),
-            std::string::npos);
+  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a"}), "--groups: every column needs a party; '*' stands for the rest (got 'b')");
+  EXPECT_EQ(refusal(text, SplitColumns{.groups = "1-5;2"}), "--groups: columns are numbered 1 to 2 (got '1-5')");
+  EXPECT_EQ(refusal(text, SplitColumns{.counts = {1, 2}}), "--counts: must be at least 1 each and 2 in all (got '1,2')");
+  EXPECT_NE(refusal(text, SplitColumns{.label_party = "x"}).find("--label-party: must be a party's name or number"), std::string::npos);
+  EXPECT_NE(refusal("u,a,b\n1,2,3\n", SplitColumns{}).find("--label: no column is called"), std::string::npos);
 }
 
 TEST(Split, PartsLoadAsTheTableTheyCameFrom) {

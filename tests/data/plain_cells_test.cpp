@@ -35,8 +35,7 @@ struct Table {
 };
 
 std::string number_of_some_shape(std::mt19937_64& random) {
-  const double value =
-      std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 70));
+  const double value = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 70));
   switch (random() % 8) {
     case 0:
       return fmt::format("{}", static_cast<int>(random() % 100000) - 50000);
@@ -74,13 +73,11 @@ TEST_P(PlainCellsAtLevel, ReadTheBitsThatStrtodReads) {
     Table table(count);
     const char* p = text.data();
     for (std::size_t c = 0; c < count; ++c) {
-      const PlainCells read = read_plain_cells(p, text.data() + text.size(), ';',
-                                               std::span<double* const>(table.places).subspan(c), 0);
+      const PlainCells read = read_plain_cells(p, text.data() + text.size(), ';', std::span<double* const>(table.places).subspan(c), 0);
       p = read.next;
       for (std::size_t j = c; j < c + read.count; ++j) {
         const double expected = std::strtod(cells[j].c_str(), nullptr);
-        ASSERT_EQ(std::bit_cast<std::uint64_t>(expected), std::bit_cast<std::uint64_t>(table.values[j]))
-            << cells[j];
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(expected), std::bit_cast<std::uint64_t>(table.values[j])) << cells[j];
       }
       c += read.count;
       if (c < count) {
@@ -96,8 +93,7 @@ TEST_P(PlainCellsAtLevel, StopBeforeWhateverIsNoNumberAndDelimiter) {
   for (const char* odd : {"",    " 1",  "1 ",   "\"1\"", "-", "+",    ".",      "-.",   "1.2.3", "1-2", "--1",
                           "nan", "inf", "0x10", "1e",    "x", "1\n2", "1\r\n2", "\xff", "1\xff", "é"}) {
     const std::string before = "1.5,-2,";
-    const std::string text =
-        before + odd + ",4,5,6,7,8,9,10.25,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26\n";
+    const std::string text = before + odd + ",4,5,6,7,8,9,10.25,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26\n";
     Table table(12);
     const PlainCells read = read_plain_cells(text.data(), text.data() + text.size(), ',', table.places, 0);
     EXPECT_EQ(read.count, 2U) << odd;
@@ -109,8 +105,7 @@ TEST_P(PlainCellsAtLevel, StopBeforeWhateverIsNoNumberAndDelimiter) {
 }
 
 TEST_P(PlainCellsAtLevel, StopBeforeColumnsThatTakeNone) {
-  const std::string text =
-      "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32\n";
+  const std::string text = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32\n";
   Table table(6);
   table.places[4] = nullptr;
   const PlainCells read = read_plain_cells(text.data(), text.data() + text.size(), ',', table.places, 0);
@@ -132,6 +127,5 @@ TEST_P(PlainCellsAtLevel, ReadLongRowsAndStopAtTheEnd) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, PlainCellsAtLevel,
-                         ::testing::Values(linalg::CpuLevel::kBaseline, linalg::CpuLevel::kAvx2),
+INSTANTIATE_TEST_SUITE_P(Levels, PlainCellsAtLevel, ::testing::Values(linalg::CpuLevel::kBaseline, linalg::CpuLevel::kAvx2),
                          [](const auto& about) { return std::string(linalg::name(about.param)); });

@@ -97,8 +97,7 @@ TEST(Random, GammaHasItsMeanAndVariance) {
     }
     EXPECT_NEAR(mean, shape, 5 * std::sqrt(shape / kDraws));
     // Var(g^2) <= E g^4 = shape (shape+1) (shape+2) (shape+3).
-    EXPECT_NEAR(square, shape * (shape + 1),
-                5 * std::sqrt(shape * (shape + 1) * (shape + 2) * (shape + 3) / kDraws));
+    EXPECT_NEAR(square, shape * (shape + 1), 5 * std::sqrt(shape * (shape + 1) * (shape + 2) * (shape + 3) / kDraws));
   }
 }
 
@@ -125,8 +124,7 @@ TEST(Successes, VisitEachTrialWithItsProbability) {
 TEST(Successes, CertaintyVisitsAllAndImpossibilityNone) {
   Random random(1);
   int count = 0;
-  Successes(1.0, 1000).draw(
-      random, [&](std::uint64_t trial) { EXPECT_EQ(trial, static_cast<std::uint64_t>(count++)); });
+  Successes(1.0, 1000).draw(random, [&](std::uint64_t trial) { EXPECT_EQ(trial, static_cast<std::uint64_t>(count++)); });
   EXPECT_EQ(count, 1000);
   Successes(0.0, 1000).draw(random, [&](std::uint64_t) { ADD_FAILURE(); });
   Successes(1e-300, 1000).draw(random, [&](std::uint64_t) { ADD_FAILURE(); });

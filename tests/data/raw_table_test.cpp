@@ -76,6 +76,5 @@ TEST(RawTable, NamesTheLineOfAMistake) {
 TEST(FindColumn, SuggestsTheNearestName) {
   const auto missing = find_column(table_of("id,age,y\n1,2,3\n"), "agee", "--label");
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().message,
-            "t.csv: --label: no column has this name; did you mean 'age'? (got 'agee')");
+  EXPECT_EQ(missing.error().message, "t.csv: --label: no column has this name; did you mean 'age'? (got 'agee')");
 }

@@ -47,7 +47,9 @@ unknown_level = "ignore"
 name = "ill"
 type = "label"
 levels = ["no", "yes"]
-)", "s.toml").value();
+)",
+                                     "s.toml")
+                            .value();
   EXPECT_EQ(schema.delimiter, "\t");
   EXPECT_EQ(schema.header, false);
   EXPECT_EQ(schema.missing_markers, (std::vector<std::string>{"", "-9"}));
@@ -71,7 +73,8 @@ TEST(Schema, WritesWhatItReadsBack) {
   schema.comment = "#";
   schema.missing_markers = {"", "quote \" and \\ and\nline"};
   schema.columns.push_back({.name = "a \"b\"", .type = ColumnType::kNumber, .lower = -1e300, .upper = 1e21, .confirmed = false});
-  schema.columns.push_back({.name = "n", .type = ColumnType::kInteger, .lower = 0, .upper = 3, .missing = Missing::kValue, .missing_value = 2});
+  schema.columns.push_back(
+      {.name = "n", .type = ColumnType::kInteger, .lower = 0, .upper = 3, .missing = Missing::kValue, .missing_value = 2});
   schema.columns.push_back({.name = "ü", .type = ColumnType::kCategory, .levels = {"", "x,y", "\t"}, .missing = Missing::kDropRow});
   schema.columns.push_back({.name = "b", .type = ColumnType::kBoolean, .levels = {"no", "yes"}, .missing = Missing::kZero});
   const auto again = parse_schema(to_toml(schema), "s.toml");

@@ -35,7 +35,8 @@ void check_cut(std::string_view content, const data::LoadOptions& options) {
     if (second.error != nullptr)
       fuzz::require(whole.error->line == first.lines + second.error->line, "an error keeps its line");
     else
-      fuzz::require(whole.rows == first.rows + second.rows && whole.dropped == first.dropped + second.dropped, "chunks have the file's rows");
+      fuzz::require(whole.rows == first.rows + second.rows && whole.dropped == first.dropped + second.dropped,
+                    "chunks have the file's rows");
   }
 }
 

@@ -24,8 +24,7 @@ Rows random_rows(Task task, std::size_t rows, std::size_t classes) {
   std::mt19937_64 random(rows + classes);
   std::normal_distribution<double> normal;
   Rows made;
-  for (std::size_t i = 0; i < rows * classes; ++i)
-    made.margins.push_back(normal(random) * std::pow(10.0, static_cast<double>(i % 8) - 2));
+  for (std::size_t i = 0; i < rows * classes; ++i) made.margins.push_back(normal(random) * std::pow(10.0, static_cast<double>(i % 8) - 2));
   for (std::size_t i = 0; i < rows; ++i) {
     if (task == Task::kSoftmax)
       made.labels.push_back(static_cast<double>(random() % classes));
@@ -116,8 +115,7 @@ TEST_P(EveryTask, IsSafeAtMarginsOfAMillion) {
   for (const double g : derivatives) EXPECT_TRUE(std::isfinite(g));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask,
-                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
                          [](const auto& test) {
                            std::string text(name(test.param));
                            std::erase(text, '-');
@@ -138,8 +136,7 @@ TEST(VectorMath, Log1pIsAccurateOnItsRange) {
   for (double e = 1e-300; e < 1e-5; e *= 7) EXPECT_NEAR(log1p_of_unit(e) / std::log1p(e), 1, 4e-16);
   for (double e = 0; e <= 1; e += 1e-4) {
     const auto exact = std::log1p(static_cast<long double>(e));
-    EXPECT_LE(std::abs(static_cast<double>(log1p_of_unit(e) - exact)), 4e-16 * static_cast<double>(exact))
-        << e;
+    EXPECT_LE(std::abs(static_cast<double>(log1p_of_unit(e) - exact)), 4e-16 * static_cast<double>(exact)) << e;
   }
 }
 
@@ -147,9 +144,7 @@ TEST(VectorMath, LogIsAccurateFromOneUpwards) {
   EXPECT_EQ(log_of_at_least_one(1.0), 0.0);
   for (double x = 1 + 1e-12; x < 1e15; x *= 1.0137) {
     const auto exact = std::log(static_cast<long double>(x));
-    EXPECT_LE(std::abs(static_cast<double>(log_of_at_least_one(x) - exact)),
-              4e-16 * static_cast<double>(exact))
-        << x;
+    EXPECT_LE(std::abs(static_cast<double>(log_of_at_least_one(x) - exact)), 4e-16 * static_cast<double>(exact)) << x;
   }
 }
 

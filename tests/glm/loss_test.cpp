@@ -65,8 +65,7 @@ TEST_P(EveryScalarLoss, HasTheDerivativesOfItsValue) {
       for (double m = -6.13; m < 6; m += 0.37) {
         const double h = 1e-5;  // central difference error about h^2 + 1e-16/h = 1e-10
         EXPECT_NEAR((loss.value(m + h, y) - loss.value(m - h, y)) / (2 * h), loss.derivative(m, y), 1e-8);
-        EXPECT_NEAR((loss.derivative(m + h, y) - loss.derivative(m - h, y)) / (2 * h), loss.second(m, y),
-                    1e-8);
+        EXPECT_NEAR((loss.derivative(m + h, y) - loss.derivative(m - h, y)) / (2 * h), loss.second(m, y), 1e-8);
         EXPECT_LE(loss.second(m, y), curvature_bound(GetParam()));
       }
   });
@@ -121,8 +120,7 @@ TEST_P(EveryScalarLoss, ProximalPointIsStationary) {
         for (const double v : margins()) {
           const double m = loss.prox(step, v, y);
           // m - v + step phi'(m) = 0; an ulp of m moves the left side by (1 + step phi'') ulps.
-          const double scale =
-              (1 + step * loss.second(m, y)) * (std::abs(m) + std::abs(v)) + std::abs(m - v) + 1e-300;
+          const double scale = (1 + step * loss.second(m, y)) * (std::abs(m) + std::abs(v)) + std::abs(m - v) + 1e-300;
           EXPECT_NEAR(m - v + step * loss.derivative(m, y), 0, 1e-14 * scale) << v << " step " << step;
         }
   });

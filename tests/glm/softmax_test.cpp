@@ -35,12 +35,10 @@ TEST(Softmax, AgreesWithLongDoubleUpToMarginsOfAMillion) {
     for (int trial = 0; trial < 20; ++trial) {
       const auto m = random_vector(5, scale, random);
       const long double lse = exact_log_sum_exp(m);
-      EXPECT_NEAR(Softmax::log_sum_exp(m), static_cast<double>(lse),
-                  1e-15 * (1 + std::abs(static_cast<double>(lse))));
+      EXPECT_NEAR(Softmax::log_sum_exp(m), static_cast<double>(lse), 1e-15 * (1 + std::abs(static_cast<double>(lse))));
       std::vector<double> gradient(5);
       for (int y = 0; y < 5; ++y) {
-        EXPECT_NEAR(Softmax::value(m, y), static_cast<double>(lse - m[static_cast<std::size_t>(y)]),
-                    4e-15 * (1 + scale));
+        EXPECT_NEAR(Softmax::value(m, y), static_cast<double>(lse - m[static_cast<std::size_t>(y)]), 4e-15 * (1 + scale));
         Softmax::gradient(m, y, gradient);
         for (int k = 0; k < 5; ++k) {
           const long double p = std::exp(m[static_cast<std::size_t>(k)] - lse) - (k == y ? 1.0L : 0.0L);
@@ -54,10 +52,8 @@ TEST(Softmax, AgreesWithLongDoubleUpToMarginsOfAMillion) {
 
 TEST(Softmax, OfTwoClassesIsTheLogisticLoss) {
   for (double m = -50; m <= 50; m += 1.7) {
-    EXPECT_NEAR(Softmax::value(std::vector<double>{0, m}, 1), Logistic::value(m, 1),
-                1e-14 * (1 + std::abs(m)));
-    EXPECT_NEAR(Softmax::value(std::vector<double>{0, m}, 0), Logistic::value(m, -1),
-                1e-14 * (1 + std::abs(m)));
+    EXPECT_NEAR(Softmax::value(std::vector<double>{0, m}, 1), Logistic::value(m, 1), 1e-14 * (1 + std::abs(m)));
+    EXPECT_NEAR(Softmax::value(std::vector<double>{0, m}, 0), Logistic::value(m, -1), 1e-14 * (1 + std::abs(m)));
   }
 }
 
@@ -108,8 +104,7 @@ TEST(Softmax, MeetsFenchelYoungWithEqualityAtTheGradient) {
       const auto other = random_vector(6, scale, random);
       double there = 0;
       for (std::size_t k = 0; k < 6; ++k) there += u[k] * other[k];
-      EXPECT_GE(Softmax::value(other, 1) + Softmax::conjugate(u, 1),
-                there + (scale < 10 ? 1e-9 : -1e-12 * scale));
+      EXPECT_GE(Softmax::value(other, 1) + Softmax::conjugate(u, 1), there + (scale < 10 ? 1e-9 : -1e-12 * scale));
     }
 }
 

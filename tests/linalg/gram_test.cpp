@@ -82,7 +82,6 @@ TEST(Gram, SeveralColumnsInOnePassEqualThatColumnAlone) {
   gram_columns(a, chosen, together);
   for (std::size_t k = 0; k < chosen.size(); ++k) {
     gram_column(a, chosen[k], alone);
-    for (std::size_t l = 0; l < 60; ++l)
-      EXPECT_NEAR(together[k * 60 + l], alone[l], 1e-12 * (1 + std::abs(alone[l])));
+    for (std::size_t l = 0; l < 60; ++l) EXPECT_NEAR(together[k * 60 + l], alone[l], 1e-12 * (1 + std::abs(alone[l])));
   }
 }

@@ -85,9 +85,9 @@ TEST(Matrix, DoesNotHideValuesThatAreNotFinite) {
 TEST(Matrix, StoresColumnsInTheirSmallestType) {
   std::vector<double> values(400);
   for (std::size_t i = 0; i < 5; ++i) {
-    values[i * 20] = 1;            // sparse 0/1
-    values[100 + i * 20] = 3;      // sparse int8
-    values[200 + i * 20] = 1000;   // sparse int16
+    values[i * 20] = 1;           // sparse 0/1
+    values[100 + i * 20] = 3;     // sparse int8
+    values[200 + i * 20] = 1000;  // sparse int16
   }
   for (std::size_t i = 0; i < 100; ++i) values[300 + i] = 0.5;  // dense float32
   const Matrix a = Matrix::from_dense(100, 4, values);
@@ -126,8 +126,7 @@ TEST(Matrix, SelectsRowsInAnyOrderWithRepeats) {
   const Matrix b = a.select_rows(chosen);
   ASSERT_EQ(b.rows(), 5);
   for (Index j = 0; j < 21; ++j)
-    for (std::size_t k = 0; k < chosen.size(); ++k)
-      EXPECT_EQ(b.at(static_cast<Index>(k), j), 0.5 * plain.at(chosen[k], j));
+    for (std::size_t k = 0; k < chosen.size(); ++k) EXPECT_EQ(b.at(static_cast<Index>(k), j), 0.5 * plain.at(chosen[k], j));
   EXPECT_EQ(a.select_rows({}).rows(), 0);
   EXPECT_EQ(a.select_rows({}).cols(), 21);
 }

@@ -50,8 +50,8 @@ TEST(Products, AgreeWithTheDefinitionAtEveryCpuLevelWithAndWithoutScale) {
       set_cpu_level(level);
       const Plain plain = mixed(shape.rows, shape.cols, 11);
       for (const bool scaled : {false, true}) {
-        const std::vector<double> scale =
-            scaled ? normal_vector(static_cast<std::size_t>(shape.cols), 12) : std::vector<double>(static_cast<std::size_t>(shape.cols), 1.0);
+        const std::vector<double> scale = scaled ? normal_vector(static_cast<std::size_t>(shape.cols), 12)
+                                                 : std::vector<double>(static_cast<std::size_t>(shape.cols), 1.0);
         const Matrix a = scaled ? plain.matrix().with_column_scale(scale) : plain.matrix();
         const std::vector<double> w = normal_vector(scale.size(), 13);
         const std::vector<double> r = normal_vector(static_cast<std::size_t>(shape.rows), 14);
@@ -124,8 +124,7 @@ TEST(Products, SparseWeightsGiveTheSameMargins) {
   w[16] = 1.1;  // another
   std::vector<double> margins(20000);
   a.multiply(w, margins);
-  for (Index i = 0; i < 20000; ++i)
-    EXPECT_NEAR(margins[static_cast<std::size_t>(i)], 0.7 * plain.at(i, 2) + 1.1 * plain.at(i, 16), 1e-10);
+  for (Index i = 0; i < 20000; ++i) EXPECT_NEAR(margins[static_cast<std::size_t>(i)], 0.7 * plain.at(i, 2) + 1.1 * plain.at(i, 16), 1e-10);
 }
 
 TEST(Products, SeveralRightHandSidesEqualOneAtATime) {
@@ -149,8 +148,7 @@ TEST(Products, SeveralRightHandSidesEqualOneAtATime) {
           r[i] = margins[i * count + k];
         }
         a.multiply_transposed(r, back);
-        for (std::size_t j = 0; j < d; ++j)
-          EXPECT_NEAR(gradient[k * d + j], back[j], 1e-9 * (1 + std::abs(back[j])));
+        for (std::size_t j = 0; j < d; ++j) EXPECT_NEAR(gradient[k * d + j], back[j], 1e-9 * (1 + std::abs(back[j])));
       }
     }
 }
@@ -202,8 +200,8 @@ TEST(Products, WorkWithoutRowsOrColumns) {
 
 TEST(Products, TenMillionColumnsWithFewEntriesCostLittle) {
   const Index cols = 10'000'000;
-  const Matrix a = Matrix::from_rows(cols, std::vector<std::size_t>{0, 2, 3}, std::vector<Index>{5, 9'999'999, 5},
-                                     std::vector<double>{1, 0.3, 2});
+  const Matrix a =
+      Matrix::from_rows(cols, std::vector<std::size_t>{0, 2, 3}, std::vector<Index>{5, 9'999'999, 5}, std::vector<double>{1, 0.3, 2});
   // 16 bytes of table per column.
   EXPECT_LT(a.bytes(), 170'000'000U);
   std::vector<double> w(static_cast<std::size_t>(cols), 1.0), margins(2);

@@ -37,11 +37,16 @@ struct Plain {
 inline double value_of(Storage storage, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   switch (storage) {
-    case Storage::kBinary: return 1.0;
-    case Storage::kInt8: return static_cast<double>(2 + random() % 126) * (random() % 2 ? 1 : -1);
-    case Storage::kInt16: return static_cast<double>(128 + random() % 32640) * (random() % 2 ? 1 : -1);
-    case Storage::kFloat32: return static_cast<double>(static_cast<float>(0.1 + std::abs(normal(random))));
-    case Storage::kFloat64: return normal(random);
+    case Storage::kBinary:
+      return 1.0;
+    case Storage::kInt8:
+      return static_cast<double>(2 + random() % 126) * (random() % 2 ? 1 : -1);
+    case Storage::kInt16:
+      return static_cast<double>(128 + random() % 32640) * (random() % 2 ? 1 : -1);
+    case Storage::kFloat32:
+      return static_cast<double>(static_cast<float>(0.1 + std::abs(normal(random))));
+    case Storage::kFloat64:
+      return normal(random);
   }
   return 0;
 }

@@ -44,15 +44,13 @@ class Doors : public WithLedger {
     std::vector<double> table(kRows * kCols, 0.0);
     for (std::size_t j = 0; j < kCols; ++j)
       for (std::size_t i = 0; i < 8 * j; ++i) table[j * kRows + i] = 1;
-    features_.emplace(
-        *GridFeatures::make(Matrix::from_dense(kRows, kCols, table), std::vector<double>(kCols, 1.0)));
+    features_.emplace(*GridFeatures::make(Matrix::from_dense(kRows, kCols, table), std::vector<double>(kCols, 1.0)));
     sums_.emplace(*ExactSums::make(*features_, {}));
     sums_->assign(std::vector<double>(kRows, 0.25));
     scores_ = Gate::in_the_clear(sums_->scores(VertexRule{}), Unprotected{}).value();
     sensitivity_ = sums_->score_sensitivity(VertexRule{});
   }
-  Gate gate(const Mechanism& mechanism, Bits& bits, std::int64_t steps = kDraws,
-            const Purse& purse = kPatients) {
+  Gate gate(const Mechanism& mechanism, Bits& bits, std::int64_t steps = kDraws, const Purse& purse = kPatients) {
     Gate gate = std::move(*Gate::open(*ledger_, purse, "run " + std::to_string(++runs_), bits));
     EXPECT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(1e9), *Delta::make(0.5), Composition::kPlans}));
     const auto reserved = gate.reserve({.step = {{mechanism, 1}}, .steps = steps}, *Delta::make(1e-6));
@@ -88,8 +86,7 @@ TEST_F(Doors, SelectFollowsTheExponentialMechanismAtTheStatedSensitivity) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(1);
     Gate gate = this->gate(Exponential{epsilon}, bits);
-    return follows(exponential_law(), kDraws,
-                   [&] { return gate.select(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+    return follows(exponential_law(), kDraws, [&] { return gate.select(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -100,8 +97,7 @@ TEST_F(Doors, NoisyMaxFollowsItsLawAtTheStatedSensitivity) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(2);
     Gate gate = this->gate(Pure{epsilon}, bits);
-    return follows(law, kDraws / 2,
-                   [&] { return gate.noisy_max(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+    return follows(law, kDraws / 2, [&] { return gate.noisy_max(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -144,22 +140,19 @@ TEST_F(Doors, ASignedBoardFollowsTheExponentialMechanismAtItsSensitivity) {
 }
 
 TEST_F(Doors, AShrinkingBoardFollowsTheExponentialMechanismAtItsSensitivity) {
-  ResidualSums sums = *ResidualSums::make(*features_, std::vector<double>(kRows, -0.25),
-                                          {.radius = 0.01, .label_bound = 1, .steps = 1});
+  ResidualSums sums = *ResidualSums::make(*features_, std::vector<double>(kRows, -0.25), {.radius = 0.01, .label_bound = 1, .steps = 1});
   sums.add(1, 0.01);
   constexpr double kShrunk = 0.75;
   // The scores as a board of both signs has them, from the ceilings of a point: a ceiling there is the
   // score's size.
-  const std::vector<double> sizes =
-      Gate::in_the_clear(sums.ceilings(kShrunk, kShrunk), Unprotected{}).value();
+  const std::vector<double> sizes = Gate::in_the_clear(sums.ceilings(kShrunk, kShrunk), Unprotected{}).value();
   std::vector<double> scores;  // descents along +e_c are all negative or 0 here: labels are
   for (const double size : sizes) scores.insert(scores.end(), {-size, size});
   const auto law = reference::exponential_mechanism(scores, kEpsilon / (2 * sums.score_sensitivity()));
   const auto door = [&](double epsilon) {
     SeededGenerator bits(5);
     Gate gate = this->gate(Exponential{epsilon}, bits);
-    ShrinkingBoard board =
-        *ShrinkingBoard::open(gate, {*Epsilon::make(epsilon), sums.score_sensitivity()}, kCols);
+    ShrinkingBoard board = *ShrinkingBoard::open(gate, {*Epsilon::make(epsilon), sums.score_sensitivity()}, kCols);
     EXPECT_TRUE(board.set_ceilings(sums.ceilings(0.5, 1)));
     return follows(law, kDraws, [&]() -> Result<Released<std::size_t>> {
       for (;;) {
@@ -183,15 +176,14 @@ TEST_F(Doors, SelectByKeyFollowsTheExponentialMechanismAtTheStatedSensitivity) {
     records.insert(records.end(), 20, i < 6 ? -0.5 : 0.5);
   }
   const auto scores = *clipped_scores(Private(Contributions{records, 21}), rule);
-  const auto law = reference::exponential_mechanism(Gate::in_the_clear(scores, Unprotected{}).value(),
-                                                    kEpsilon / (2 * scores.sensitivity()));
+  const auto law =
+      reference::exponential_mechanism(Gate::in_the_clear(scores, Unprotected{}).value(), kEpsilon / (2 * scores.sensitivity()));
   const auto door = [&](double epsilon) {
     SeededGenerator bits(6);
     EXPECT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(1e9), *Delta::make(0.5)}));
     Gate gate = std::move(*Gate::open(*ledger_, kPatients, "by key " + std::to_string(epsilon), bits));
     int drawn = 0;
-    return follows(law, kFew,
-                   [&] { return gate.select(scores, *Epsilon::make(epsilon), std::to_string(++drawn)); });
+    return follows(law, kFew, [&] { return gate.select(scores, *Epsilon::make(epsilon), std::to_string(++drawn)); });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -202,9 +194,7 @@ TEST_F(Doors, PermuteAndFlipFollowsItsLawAtTheStatedSensitivity) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(7);
     Gate gate = this->gate(Pure{epsilon}, bits);
-    return follows(law, kDraws, [&] {
-      return gate.permute_and_flip(sums_->scores(VertexRule{}), *Epsilon::make(epsilon));
-    });
+    return follows(law, kDraws, [&] { return gate.permute_and_flip(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -230,8 +220,7 @@ TEST_F(Doors, TheBestTwoFollowTwoExponentialMechanismsBothWays) {
         }
         counts[best->value()[0] * all + best->value()[1]] += 1;
       }
-      EXPECT_FALSE(gate.top_k(sums_->scores(VertexRule{}), {1, picking}, *Epsilon::make(epsilon)))
-          << "both picks are paid for";
+      EXPECT_FALSE(gate.top_k(sums_->scores(VertexRule{}), {1, picking}, *Epsilon::make(epsilon))) << "both picks are paid for";
       return statistics::p_value(counts, law, kDraws) > statistics::kAlarm;
     };
     EXPECT_TRUE(door(kEpsilon));
@@ -249,10 +238,8 @@ TEST_F(Doors, RandomisedResponseFollowsItsLawForTheUnitLabel) {
     EXPECT_TRUE(told) << told.error().message;
     std::vector<double> counts(3, 0.0);
     for (const std::size_t label : told->value()) counts.at(label) += 1;
-    EXPECT_FALSE(gate.randomised_response(labels, *Epsilon::make(epsilon)))
-        << "the same labels again cost again";
-    return statistics::p_value(counts, std::vector<double>{other, 1 - 2 * other, other}, kLabels) >
-           statistics::kAlarm;
+    EXPECT_FALSE(gate.randomised_response(labels, *Epsilon::make(epsilon))) << "the same labels again cost again";
+    return statistics::p_value(counts, std::vector<double>{other, 1 - 2 * other, other}, kLabels) > statistics::kAlarm;
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -260,8 +247,7 @@ TEST_F(Doors, RandomisedResponseFollowsItsLawForTheUnitLabel) {
 
 TEST_F(Doors, LaplaceOnLabelsFollowsItsLawForTheUnitLabel) {
   constexpr std::size_t kClasses = 3;
-  const auto labels =
-      *class_labels(Private(std::vector<std::size_t>(kLabels / kClasses, 1)), {.classes = kClasses});
+  const auto labels = *class_labels(Private(std::vector<std::size_t>(kLabels / kClasses, 1)), {.classes = kClasses});
   const auto law = [](std::int64_t cell) {  // of one scale each
     const double x = static_cast<double>(cell >= 0 ? cell : -cell - 1);
     return (std::exp(-x) - std::exp(-x - 1)) / 2;
@@ -273,10 +259,8 @@ TEST_F(Doors, LaplaceOnLabelsFollowsItsLawForTheUnitLabel) {
     EXPECT_TRUE(told) << told.error().message;
     std::vector<std::int64_t> cells;
     for (std::size_t i = 0; i < told->value().size(); ++i)
-      cells.push_back(static_cast<std::int64_t>(
-          std::floor((told->value()[i] - (i % kClasses == 1 ? 1 : 0)) * kEpsilon / 2)));
-    return statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law) >
-           statistics::kAlarm;
+      cells.push_back(static_cast<std::int64_t>(std::floor((told->value()[i] - (i % kClasses == 1 ? 1 : 0)) * kEpsilon / 2)));
+    return statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law) > statistics::kAlarm;
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -307,8 +291,7 @@ TEST_F(Doors, WhatIsReleasedByKeyIsChargedAsItWasDrawn) {
   const Epsilon half = *Epsilon::make(0.5);
   const ClipRule rule{.bound = 1.0, .grain = {-10}};
   const auto scores = *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule);
-  for (const Purse& purse : {kPatients, kDiagnoses})
-    ASSERT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(100), *Delta::make(1e-6)}));
+  for (const Purse& purse : {kPatients, kDiagnoses}) ASSERT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(100), *Delta::make(1e-6)}));
   Gate patients = std::move(*Gate::open(*ledger_, kPatients, "by key", bits));
   ASSERT_TRUE(patients.permute_and_flip(scores, half, "flip"));
   EXPECT_FALSE(patients.permute_and_flip(scores, half, "flip")) << "a key is used once";
@@ -326,15 +309,13 @@ TEST_F(Doors, WhatIsReleasedByKeyIsChargedAsItWasDrawn) {
   const auto rows = diagnoses.laplace(labels, half, "rows");
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->value().size(), 6U);
-  EXPECT_EQ(ledger_->spent(kDiagnoses)->events,
-            (std::vector<Event>{{Pure{0.5}, 1}, {LabelLaplace::make(0.5, 2)->event(), 1}}));
+  EXPECT_EQ(ledger_->spent(kDiagnoses)->events, (std::vector<Event>{{Pure{0.5}, 1}, {LabelLaplace::make(0.5, 2)->event(), 1}}));
 }
 
 TEST_F(Doors, AReplayTellsPicksAndLabelsAgain) {
   SeededGenerator bits(13);
   const Epsilon one = *Epsilon::make(1);
-  const auto labels =
-      *class_labels(Private(std::vector<std::size_t>{0, 1, 1, 0, 1}), {.classes = 2, .unit = Unit::kRecord});
+  const auto labels = *class_labels(Private(std::vector<std::size_t>{0, 1, 1, 0, 1}), {.classes = 2, .unit = Unit::kRecord});
   const Reservation both{.step = {{Exponential{1}, 3}, {Pure{1}, 1}}};
   const auto run = [&](Gate& gate) {
     EXPECT_TRUE(gate.reserve(both, *Delta::make(1e-6)));

@@ -37,7 +37,8 @@ class GatePlanTest : public WithLedger {
   }
   Gate gate(Bits& bits, const std::string& run = "run") { return std::move(*Gate::open(*ledger_, kPatients, run, bits)); }
   StepNoise noise(std::int64_t steps, const Target& target = kTarget) {
-    return *step_noise(target, {.steps = steps, .share = 0.5, .value_sensitivity = ExactSums::value_grain().grains(sums_->value_sensitivity())});
+    return *step_noise(target,
+                       {.steps = steps, .share = 0.5, .value_sensitivity = ExactSums::value_grain().grains(sums_->value_sensitivity())});
   }
   Deviation deviation(const StepNoise& noise) const { return {std::ldexp(noise.value_sigma, ExactSums::value_grain().exponent)}; }
 
@@ -346,8 +347,7 @@ TEST_F(GatePlanTest, ASampledSumIsRightByRowsAndByPasses) {
     Batch batch = *gate.sample(*PoissonSampling::make(rate), kRows);
     std::vector<double> left(kCols + 1, 0.0);
     for (const std::size_t record : batch.records()) {
-      for (Index j = 0; j < kCols; ++j)
-        left[static_cast<std::size_t>(j)] -= 0.25 * features_->matrix().at(static_cast<Index>(record), j);
+      for (Index j = 0; j < kCols; ++j) left[static_cast<std::size_t>(j)] -= 0.25 * features_->matrix().at(static_cast<Index>(record), j);
       left[kCols] -= 0.25;
     }
     const std::vector<double> derivatives(batch.records().size(), 0.25);
@@ -391,8 +391,7 @@ TEST_F(GatePlanTest, AResumedRunIsNotChargedAgainAndHasWhatWasLeft) {
     kept = gate.progress();
     EXPECT_EQ(kept.plans, 1);
   }
-  EXPECT_FALSE(gate(bits).reserve(reservation, kTarget.delta))
-      << "who does not say that it was here before is refused";
+  EXPECT_FALSE(gate(bits).reserve(reservation, kTarget.delta)) << "who does not say that it was here before is refused";
   Gate again = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, kept, AnswersAreMarked{}));
   EXPECT_EQ(again.progress().left, kept.left) << "before it reserves, what was kept stands";
   ASSERT_EQ(*again.reserve(reservation, kTarget.delta), 3);
@@ -409,15 +408,12 @@ TEST_F(GatePlanTest, AResumedRunDrawsFromNoPlanButItsOwn) {
   const StepNoise planned = noise(3);
   ASSERT_TRUE(gate(bits).reserve({.step = planned.step, .steps = 3}, kTarget.delta));
   Gate other = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {}, AnswersAreMarked{}));
-  EXPECT_FALSE(other.reserve({.step = noise(4).step, .steps = 3}, kTarget.delta))
-      << "less noise than was paid for";
+  EXPECT_FALSE(other.reserve({.step = noise(4).step, .steps = 3}, kTarget.delta)) << "less noise than was paid for";
   const auto secure = SecureGenerator::from_system();
   Gate claims = std::move(*Gate::resume(*ledger_, kPatients, "run", **secure, {}, AnswersAreMarked{}));
   EXPECT_FALSE(claims.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "charged as void";
-  Gate unknown =
-      std::move(*Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}, AnswersAreMarked{}));
-  EXPECT_FALSE(unknown.reserve({.step = planned.step, .steps = 3}, kTarget.delta))
-      << "this ledger never held it";
+  Gate unknown = std::move(*Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}, AnswersAreMarked{}));
+  EXPECT_FALSE(unknown.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "this ledger never held it";
   Gate more = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {.plans = 1, .left = {4, 4}}, AnswersAreMarked{}));
   EXPECT_FALSE(more.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "more left than there was";
   EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
@@ -443,8 +439,7 @@ TEST_F(GatePlanTest, ARoundThatIsBegunAgainRepeatsItsNoiseWithASeedAndOnlyThen) 
   EXPECT_NE(in_order[0], in_order[1]);
   const auto secure = SecureGenerator::from_system();
   const auto fresh = drawn(**secure, "c", {1, 1, 1});
-  EXPECT_FALSE(fresh[0] == fresh[1] && fresh[1] == fresh[2])
-      << "false alarm: one in about (deviation in grains)^2, below 1e-6";
+  EXPECT_FALSE(fresh[0] == fresh[1] && fresh[1] == fresh[2]) << "false alarm: one in about (deviation in grains)^2, below 1e-6";
 }
 
 TEST_F(GatePlanTest, TheMarkOfWhatLeftMovesForwardOnly) {

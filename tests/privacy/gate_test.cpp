@@ -16,16 +16,12 @@ namespace {
 
 class GateTest : public WithLedger {
  protected:
-  void allow(double epsilon) {
-    ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(1e-6)}));
-  }
+  void allow(double epsilon) { ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(1e-6)})); }
   Gate gate(Bits& bits) { return std::move(*Gate::open(*ledger_, kPatients, "run", bits)); }
 
   static Sensitive<GridVector, L2> sum_l2() { return *clipped_sum_l2(Private(std::vector<double>{1, 1, 1}), rule()); }
   static Sensitive<GridVector, L1> sum_l1() { return *clipped_sum(Private(std::vector<double>{1, 1, 1}), rule()); }
-  static Sensitive<GridVector, Linf> scores() {
-    return *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule());
-  }
+  static Sensitive<GridVector, Linf> scores() { return *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule()); }
   static ClipRule rule() { return {.bound = 1.0, .grain = {-10}}; }
 };
 
@@ -135,7 +131,9 @@ TEST_F(GateTest, SelectionPrefersTheLargestScoreWhenEpsilonIsLarge) {
 
 namespace {
 bool broken = false;
-bool sometimes(std::span<unsigned char> bytes) { return !broken && system_entropy(bytes); }
+bool sometimes(std::span<unsigned char> bytes) {
+  return !broken && system_entropy(bytes);
+}
 }  // namespace
 
 // A forked child must rekey; when the system then has no entropy to give, nothing is released.

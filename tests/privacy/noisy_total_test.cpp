@@ -38,17 +38,12 @@ class NoisyTotalTest : public WithLedger {
   // A gate that paid for so many steps.
   Gate paid(std::int64_t steps) {
     Gate gate = this->gate();
-    EXPECT_TRUE(gate.reserve({.step = {{NoisyTotal::event(sum(), kNoise, kRate), 1}}, .steps = steps},
-                             *Delta::make(1e-6)));
+    EXPECT_TRUE(gate.reserve({.step = {{NoisyTotal::event(sum(), kNoise, kRate), 1}}, .steps = steps}, *Delta::make(1e-6)));
     return gate;
   }
   [[nodiscard]] BatchSum sum() const { return *BatchSum::make(features_, {}); }
-  Batch sample(Gate& gate, std::size_t records = kRows) {
-    return std::move(*gate.sample(*PoissonSampling::make(kRate), records));
-  }
-  static std::vector<double> derivatives(const Batch& batch) {
-    return std::vector<double>(batch.records().size(), 0.5);
-  }
+  Batch sample(Gate& gate, std::size_t records = kRows) { return std::move(*gate.sample(*PoissonSampling::make(kRate), records)); }
+  static std::vector<double> derivatives(const Batch& batch) { return std::vector<double>(batch.records().size(), 0.5); }
 
   SeededGenerator bits_{1};
   GridFeatures features_ = one_column_each();
@@ -62,8 +57,7 @@ TEST_F(NoisyTotalTest, IsPaidFromAPurseOfItsOwnUnitAndRelation) {
   Gate add = gate({"patients", Unit::kRecord, Neighbours::kAddRemove});
   BatchSum clients = *BatchSum::make(features_, {.unit = Unit::kClient});
   EXPECT_TRUE(NoisyTotal::make(replace, sum(), kNoise, 1));
-  EXPECT_FALSE(NoisyTotal::make(add, sum(), kNoise, 1))
-      << "grids made from a number of records that add-remove hides";
+  EXPECT_FALSE(NoisyTotal::make(add, sum(), kNoise, 1)) << "grids made from a number of records that add-remove hides";
   EXPECT_FALSE(NoisyTotal::make(replace, clients, kNoise, 1));
 }
 
@@ -136,8 +130,7 @@ TEST_F(NoisyTotalTest, EveryEntryHoldsTheNoiseOfEveryStep) {
       const double cell = std::floor(noise / sigma) + 4;
       if (cell >= 0 && cell < 8) counts[static_cast<std::size_t>(cell)] += 1;
     }
-    for (std::size_t k = 0; k < 8; ++k)
-      law[k] = reference::normal_between(static_cast<double>(k) - 4, static_cast<double>(k) - 3);
+    for (std::size_t k = 0; k < 8; ++k) law[k] = reference::normal_between(static_cast<double>(k) - 4, static_cast<double>(k) - 3);
     return statistics::p_value(counts, law, static_cast<double>(noises.size())) > statistics::kAlarm;
   };
   EXPECT_TRUE(follows(kSteps));

@@ -33,8 +33,7 @@ class Scripted final : public transport::Channel {
     for (const int party : to) {
       sent.push_back({party, wire::read_frame(*frame)->header});
       if (silent.contains(party)) continue;
-      if (auto answer = handlers_[static_cast<std::size_t>(party)]->respond(*frame))
-        push({Arrival::What::kFrame, party, *answer});
+      if (auto answer = handlers_[static_cast<std::size_t>(party)]->respond(*frame)) push({Arrival::What::kFrame, party, *answer});
     }
   }
   std::optional<Arrival> receive(transport::Clock::time_point) override {
@@ -169,8 +168,7 @@ TEST(Exchange, ALateAnswerToAnEarlierRoundIsIgnored) {
     if (kept) channel.push(*kept);
     kept =
         Arrival{Arrival::What::kFrame, 0,
-                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1},
-                                                   Mean::Reply{1, {99, 99}}))};
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1}, Mean::Reply{1, {99, 99}}))};
     return true;
   });
   ASSERT_TRUE(end);
@@ -218,8 +216,7 @@ Result<Outcome<Mean::Iterate>> with_unreadable_reply(Scripted& channel, Rules un
   PARLEY_CHECK(exchange.open());
   channel.silent = {1};
   channel.push(
-      {Arrival::What::kFrame, 1,
-       transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, "x"))});
+      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, "x"))});
   return drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
 }
 
@@ -235,8 +232,7 @@ TEST(Exchange, AReplyThatCannotBeReadEndsARunThatNeedsItAndIsNamed) {
   Scripted channel(kMean);
   const auto end = with_unreadable_reply(channel, {});
   ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().message.find("round 1: the reply of party 'b' cannot be used"), 0U)
-      << end.error().message;
+  EXPECT_EQ(end.error().message.find("round 1: the reply of party 'b' cannot be used"), 0U) << end.error().message;
 }
 
 // One that comes back and is not admitted any more, and one that refuses what it is sent.
@@ -247,25 +243,21 @@ TEST(Exchange, APartyThatWillNotGoOnIsMissingWhereARunMayProceedAndEndsItElsewhe
       auto exchange = Exchange::make(channel, terms(proceeds ? rules(OnMissing::kProceed, 2) : Rules{}));
       exchange->open();
       channel.silent = {1};
-      const wire::Header header{.kind = kind,
-                                .code = static_cast<std::uint8_t>(privacy::FaultCode::kPastLost),
-                                .run = exchange->run()};
+      const wire::Header header{.kind = kind, .code = static_cast<std::uint8_t>(privacy::FaultCode::kPastLost), .run = exchange->run()};
       channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
       const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
       EXPECT_EQ(end.has_value(), proceeds);
       if (!end) continue;
       EXPECT_EQ(end->rounds, 6);
-      EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06)
-          << "half the way to the mean of the two that answered, six times";
+      EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06) << "half the way to the mean of the two that answered, six times";
     }
 }
 
 // Party b does not admit the job.
 void stay_out(Scripted& channel, const Exchange& exchange) {
   channel.silent = {1};
-  const wire::Header header{.kind = Kind::kFault,
-                            .code = static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed),
-                            .run = exchange.run()};
+  const wire::Header header{
+      .kind = Kind::kFault, .code = static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed), .run = exchange.run()};
   channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
 }
 
@@ -293,8 +285,7 @@ TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatWillNotAndStaysWithoutIt
   stay_out(channel, *exchange);
   ASSERT_TRUE(exchange->open());
   EXPECT_EQ(exchange->left_out(), std::vector<int>{1});
-  EXPECT_NE(std::find(said.begin(), said.end(),
-                      "b does not take part: the site does not allow this job; the run goes on without it"),
+  EXPECT_NE(std::find(said.begin(), said.end(), "b does not take part: the site does not allow this job; the run goes on without it"),
             said.end());
   EXPECT_EQ(said.back(), "c is ready; all are here");
   channel.silent.clear();
@@ -317,9 +308,8 @@ TEST(Exchange, SaysWhoIsThereWhoLeftAndForWhomItWaits) {
   told.notice = [&](const std::string& what) { said.push_back(what); };
   auto exchange = Exchange::make(channel, told);
   ASSERT_TRUE(exchange->open());
-  EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a, b, c", "a joined", "b joined", "c joined",
-                                            "a is ready; waiting for: b, c", "b is ready; waiting for: c",
-                                            "c is ready; all are here"}));
+  EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a, b, c", "a joined", "b joined", "c joined", "a is ready; waiting for: b, c",
+                                            "b is ready; waiting for: c", "c is ready; all are here"}));
   said.clear();
   channel.silent = {1};
   channel.at_deadline = [&] {
@@ -346,8 +336,7 @@ TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {
   exchange->open();
   channel.silent = {1};
   const wire::Header unchecked{.kind = Kind::kReply, .run = exchange->run(), .round = 1, .checked = false};
-  channel.push(
-      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame(unchecked, Mean::Reply{1, {0, 0}}))});
+  channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(unchecked, Mean::Reply{1, {0, 0}}))});
   ASSERT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
   EXPECT_EQ(channel.dropped, std::vector<int>{1});
 }
@@ -419,8 +408,7 @@ TEST(Exchange, AKilledCoordinatorGoesOnFromItsCheckpointToTheSameBits) {
     }
     run_id = exchange->run();
     exchange->open();
-    drive<Mean>(kMean, {0, {0, 0}}, *exchange,
-                [&](std::int64_t round, const Mean::Iterate&) { return round < until; });
+    drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t round, const Mean::Iterate&) { return round < until; });
     for (int party = 0; party < 3; ++party) channel.join(party);  // they reconnect
   }
   auto exchange = Exchange::make(channel, kept);
@@ -428,8 +416,7 @@ TEST(Exchange, AKilledCoordinatorGoesOnFromItsCheckpointToTheSameBits) {
   const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
-  EXPECT_EQ(exchange->meter().communication().rounds, 6)
-      << "what was sent before the kills is in the account";
+  EXPECT_EQ(exchange->meter().communication().rounds, 6) << "what was sent before the kills is in the account";
   ASSERT_TRUE(exchange->close());
   EXPECT_FALSE(std::filesystem::exists(kept.checkpoint));
 }

@@ -40,8 +40,7 @@ void expect_refusal(const std::optional<transport::SharedFrame>& frame, Refusal 
 class HandlerTest : public testing::Test {
  protected:
   Handler handler(const std::string& keeps_in) {
-    return Handler(tests::admits(kMean, 2), keeps_in,
-                   [this](const SiteEvent& event) { events.push_back(event); });
+    return Handler(tests::admits(kMean, 2), keeps_in, [this](const SiteEvent& event) { events.push_back(event); });
   }
   TemporaryFolder folder;
   std::vector<SiteEvent> events;
@@ -95,8 +94,7 @@ TEST_F(HandlerTest, OldRoundsOtherTasksAndOtherRunsAreRefused) {
   expect_refusal(site.respond(task(3, 0.5)), Refusal::kOtherTask);
   expect_refusal(site.respond(task(4, 0, {9})), Refusal::kWrongRun);
   expect_refusal(site.respond(task(0)), Refusal::kUnexpected);
-  expect_refusal(site.respond(wire::make_frame({.kind = Kind::kReply, .run = kRun, .round = 4})),
-                 Refusal::kUnexpected);
+  expect_refusal(site.respond(wire::make_frame({.kind = Kind::kReply, .run = kRun, .round = 4})), Refusal::kUnexpected);
   EXPECT_EQ(header(site.respond(task(4))).kind, Kind::kReply) << "none of it harmed the run";
 }
 
@@ -105,8 +103,7 @@ TEST_F(HandlerTest, ARunThatIsOverStaysOver) {
     Handler site = handler(folder.path());
     site.respond(opening());
     site.respond(task(1));
-    EXPECT_EQ(header(site.respond(wire::make_frame({.kind = Kind::kClose, .run = kRun, .round = 1}))).kind,
-              Kind::kClose);
+    EXPECT_EQ(header(site.respond(wire::make_frame({.kind = Kind::kClose, .run = kRun, .round = 1}))).kind, Kind::kClose);
     EXPECT_TRUE(site.over());
     expect_refusal(site.respond(task(2)), Refusal::kWrongRun);
   }
@@ -134,8 +131,7 @@ TEST_F(HandlerTest, DamagedStateIsNotGuessedAt) {
 TEST_F(HandlerTest, ATaskThatDoesNotFitIsACodeWithoutText) {
   Handler site = handler("");
   site.respond(opening());
-  const auto fault =
-      site.respond(wire::make_frame({.kind = Kind::kTask, .run = kRun, .round = 1}, Mean::Task{{1, 2, 3}}));
+  const auto fault = site.respond(wire::make_frame({.kind = Kind::kTask, .run = kRun, .round = 1}, Mean::Task{{1, 2, 3}}));
   EXPECT_EQ(header(fault).kind, Kind::kFault);
   EXPECT_EQ(header(fault).code, static_cast<std::uint8_t>(privacy::FaultCode::kBadTask));
   EXPECT_EQ((*fault)->size(), wire::kHeaderBytes);

@@ -30,10 +30,8 @@ struct Mean {
 
   Task ask(const Iterate& iterate) const { return {iterate.estimate}; }
 
-  Result<privacy::Released<Reply>> answer(const Task& task, const Data& data, Memory& memory,
-                                          privacy::Gate& gate) const {
-    if (task.estimate.size() != data.size())
-      return fail(bad_input({.field = "task"}, "must have the size of the data"));
+  Result<privacy::Released<Reply>> answer(const Task& task, const Data& data, Memory& memory, privacy::Gate& gate) const {
+    if (task.estimate.size() != data.size()) return fail(bad_input({.field = "task"}, "must have the size of the data"));
     Reply reply{++memory.answered, data};
     for (std::size_t j = 0; j < data.size(); ++j) reply.difference[j] -= task.estimate[j];
     return gate.unprotected(privacy::Private(std::move(reply)));

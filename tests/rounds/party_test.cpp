@@ -100,8 +100,7 @@ TEST(Tasks, ThatCannotBeReadAreRefusedEachTime) {
 TEST(Party, BesideOthersAnswersItsOwnTask) {
   std::vector<std::unique_ptr<Party<Numbers>>> parties;
   for (int p = 0; p < 3; ++p)
-    parties.push_back(std::make_unique<Party<Numbers>>(Numbers{}, Numbers::Data{},
-                                                       without_privacy(privacy::Unprotected{})));
+    parties.push_back(std::make_unique<Party<Numbers>>(Numbers{}, Numbers::Data{}, without_privacy(privacy::Unprotected{})));
   const auto end = simulate<Numbers>({}, {}, std::move(parties));
   ASSERT_TRUE(end);
   EXPECT_EQ(end->outcome.iterate.told, (std::vector<double>{0, 1, 2, 10, 11, 12, 20, 21, 22}));

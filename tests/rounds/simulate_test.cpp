@@ -30,8 +30,7 @@ TEST(Simulation, CarriesAnAlgorithmThroughItsBytes) {
 
 TEST(Simulation, AnObserverCanStopIt) {
   const Mean mean{.rounds = 40};
-  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean),
-                                  [](std::int64_t round, const Mean::Iterate&) { return round < 5; });
+  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean), [](std::int64_t round, const Mean::Iterate&) { return round < 5; });
   EXPECT_EQ(end->outcome.iterate.round, 5);
   EXPECT_EQ(end->outcome.ended, Ended::kStopped);
 }

@@ -41,8 +41,7 @@ TEST(Certificates, APartyMayDialAndTheCoordinatorMayBeDialled) {
   const auto coordinator = issue(*authority, "coordinator", {});
   ASSERT_TRUE(clinic && coordinator);
   EXPECT_TRUE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_CLIENT));
-  EXPECT_FALSE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_SERVER))
-      << "a party cannot pose as the coordinator";
+  EXPECT_FALSE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_SERVER)) << "a party cannot pose as the coordinator";
   EXPECT_TRUE(accepted(authority->certificate, coordinator->certificate, X509_PURPOSE_SSL_SERVER));
   EXPECT_FALSE(accepted(authority->certificate, coordinator->certificate, X509_PURPOSE_SSL_CLIENT));
 }
@@ -63,8 +62,7 @@ TEST(Certificates, APartyCannotIssueOthers) {
 
 TEST(Certificates, NamesAndKeysThatDoNotFitAreRefused) {
   const auto authority = make_authority("study", {});
-  for (const char* bad : {"", "a b", "x,DNS:coordinator", "../x", ".hidden", "\xc3\xa9"})
-    EXPECT_FALSE(issue(*authority, bad, {})) << bad;
+  for (const char* bad : {"", "a b", "x,DNS:coordinator", "../x", ".hidden", "\xc3\xa9"}) EXPECT_FALSE(issue(*authority, bad, {})) << bad;
   const auto other = make_authority("other", {});
   EXPECT_FALSE(issue({authority->certificate, other->key}, "clinic", {}));
   EXPECT_FALSE(issue({"nonsense", "nonsense"}, "clinic", {}));
@@ -91,8 +89,7 @@ TEST(Certificates, WhatTheOthersWouldNotBelieveIsFoundBeforeAnyoneIsDialled) {
   EXPECT_EQ(flaw(ours.certificate, clinic, "clinic"), "none");
   EXPECT_EQ(flaw(ours.certificate, coordinator, "coordinator"), "none");
   EXPECT_EQ(flaw(theirs.certificate + ours.certificate, clinic, "clinic"), "none") << "two authorities, while keys change";
-  EXPECT_EQ(flaw(theirs.certificate, clinic, "clinic"),
-            "is not of the authority in ca.pem; both must be from one parley keys init");
+  EXPECT_EQ(flaw(theirs.certificate, clinic, "clinic"), "is not of the authority in ca.pem; both must be from one parley keys init");
   EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, insurer.key}, "clinic"), "key is not the key of the certificate beside it");
   EXPECT_EQ(flaw(ours.certificate, insurer, "clinic"), "is the certificate of 'insurer', not of 'clinic'");
   EXPECT_EQ(flaw("", clinic, "clinic"), "ca is no certificate (PEM)");

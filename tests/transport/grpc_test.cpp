@@ -41,9 +41,8 @@ TEST(Grpc, GivesTheBitsAndTheBytesOfTheInProcessRun) {
 
 TEST(Grpc, FramesBeyondTheLimitOfAMessagePassInChunks) {
   auto server = tests::listen(kNames);
-  tests::Dialled party(server->port(), credentials("b"), [](std::string_view frame) {
-    return shared(wire::Bytes(frame.rbegin(), frame.rend()));
-  });
+  tests::Dialled party(server->port(), credentials("b"),
+                       [](std::string_view frame) { return shared(wire::Bytes(frame.rbegin(), frame.rend())); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   wire::Bytes large((std::size_t{9} << 20) + 12345, 'x');
   large.front() = 'f';
@@ -57,8 +56,7 @@ TEST(Grpc, FramesBeyondTheLimitOfAMessagePassInChunks) {
 
 TEST(Grpc, AFrameBeyondTheAgreedLimitEndsTheConnection) {
   auto server = tests::listen(kNames, 1000);
-  tests::Dialled party(server->port(), credentials("a"),
-                       [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
+  tests::Dialled party(server->port(), credentials("a"), [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   const int a = 0;
   server->send({&a, 1}, shared("hello"));
@@ -67,8 +65,7 @@ TEST(Grpc, AFrameBeyondTheAgreedLimitEndsTheConnection) {
 
 TEST(Grpc, ALimitThatIsSetLaterHoldsForConnectionsThatAreThereAndForNewOnes) {
   auto server = tests::listen(kNames);
-  tests::Dialled party(server->port(), credentials("a"),
-                       [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
+  tests::Dialled party(server->port(), credentials("a"), [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   const int a = 0;
   server->send({&a, 1}, shared("hello"));
@@ -86,8 +83,7 @@ TEST(Grpc, ALimitThatIsSetLaterHoldsForConnectionsThatAreThereAndForNewOnes) {
 
 TEST(Grpc, LargeFramesThatWaitAreAllReadInTheEnd) {
   auto server = tests::listen(kNames);
-  tests::Dialled party(server->port(), credentials("a"),
-                       [](std::string_view) { return shared(wire::Bytes(3 << 20, 'x')); });
+  tests::Dialled party(server->port(), credentials("a"), [](std::string_view) { return shared(wire::Bytes(3 << 20, 'x')); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   const int a = 0;
   for (int frame = 0; frame < 6; ++frame) server->send({&a, 1}, shared("hello"));

@@ -20,23 +20,19 @@ constexpr std::chrono::milliseconds kSilence{400};
 class Broken : public testing::Test {
  protected:
   Broken() {
-    auto made = GrpcServer::listen({.address = tests::loopback(0),
-                                    .credentials = tests::credentials("coordinator"),
-                                    .parties = tests::kNames,
-                                    .keepalive = kSilence});
+    auto made = GrpcServer::listen(
+        {.address = tests::loopback(0), .credentials = tests::credentials("coordinator"), .parties = tests::kNames, .keepalive = kSilence});
     server = std::move(*made);
     relay = std::make_unique<Relay>(server->port());
     for (std::size_t p = 0; p < 3; ++p) {
       handlers.push_back(std::make_unique<Handler>(tests::admits(mean, tests::kValues[p]), ""));
       Handler* handler = handlers.back().get();
-      clients.push_back(std::make_unique<GrpcClient>(
-          Dialing{.address = tests::loopback(p == 1 ? relay->port() : server->port()),
-                  .credentials = tests::credentials(tests::kNames[p]),
-                  .finished = [handler] { return handler->over(); },
-                  .keepalive = kSilence}));
+      clients.push_back(std::make_unique<GrpcClient>(Dialing{.address = tests::loopback(p == 1 ? relay->port() : server->port()),
+                                                             .credentials = tests::credentials(tests::kNames[p]),
+                                                             .finished = [handler] { return handler->over(); },
+                                                             .keepalive = kSilence}));
       GrpcClient* client = clients.back().get();
-      threads.emplace_back(
-          [=] { (void)client->serve([=](std::string_view frame) { return handler->respond(frame); }); });
+      threads.emplace_back([=] { (void)client->serve([=](std::string_view frame) { return handler->respond(frame); }); });
     }
   }
   ~Broken() override {
@@ -46,8 +42,7 @@ class Broken : public testing::Test {
   Result<Outcome<Mean::Iterate>> run(Rules rules, const std::function<void(std::int64_t)>& after_round) {
     PARLEY_TRY(Exchange exchange, Exchange::make(*server, tests::three(rules)));
     PARLEY_CHECK(exchange.open());
-    PARLEY_TRY(auto end,
-               drive<Mean>(mean, {0, {0, 0}}, exchange, [&](std::int64_t round, const Mean::Iterate&) {
+    PARLEY_TRY(auto end, drive<Mean>(mean, {0, {0, 0}}, exchange, [&](std::int64_t round, const Mean::Iterate&) {
                  after_round(round);
                  return true;
                }));
@@ -91,10 +86,8 @@ TEST_F(Broken, ARunThatMustNotProceedNamesTheSilentParty) {
 
 // It computes in the thread that would read what is asked of it in between.
 TEST(Slow, APartyThatComputesForLongIsNotTakenForOneThatIsGone) {
-  auto server = GrpcServer::listen({.address = tests::loopback(0),
-                                    .credentials = tests::credentials("coordinator"),
-                                    .parties = {"a"},
-                                    .keepalive = kSilence});
+  auto server = GrpcServer::listen(
+      {.address = tests::loopback(0), .credentials = tests::credentials("coordinator"), .parties = {"a"}, .keepalive = kSilence});
   ASSERT_TRUE(server);
   const Mean mean{.rounds = 1};
   Handler handler(tests::admits(mean, 1), "");

@@ -34,8 +34,7 @@ class Stream {
   explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
       : method_("/parley.Federation/Converse", grpc::internal::RpcMethod::BIDI_STREAMING, channel) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    stream_.reset(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(
-        channel.get(), method_, &context_));
+    stream_.reset(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(channel.get(), method_, &context_));
   }
   bool say(const Bytes& message) {
     const grpc::Slice slice(message);
@@ -47,16 +46,14 @@ class Stream {
     std::vector<grpc::Slice> slices;
     if (!stream_->Read(&message) || !message.Dump(&slices).ok()) return std::nullopt;
     Bytes frame;
-    for (const grpc::Slice& slice : slices)
-      frame.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    for (const grpc::Slice& slice : slices) frame.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
     return frame.substr(1);
   }
   // The code of the refusal that ends the stream, whatever is said before it; 0: it ended without one.
   int refusal() {
     int code = 0;
     while (const auto heard = hear())
-      if (const auto frame = wire::read_frame(*heard); frame && frame->header.kind == Kind::kRefuse)
-        code = frame->header.code;
+      if (const auto frame = wire::read_frame(*heard); frame && frame->header.kind == Kind::kRefuse) code = frame->header.code;
     stream_->Finish();
     return code;
   }
@@ -71,8 +68,7 @@ std::shared_ptr<grpc::Channel> channel_of(const std::string& party, int port) {
   const Credentials as = tests::credentials(party);
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(kCoordinator);
-  return grpc::CreateCustomChannel(tests::loopback(port),
-                                   grpc::SslCredentials({as.authority, as.key, as.certificate}), arguments);
+  return grpc::CreateCustomChannel(tests::loopback(port), grpc::SslCredentials({as.authority, as.key, as.certificate}), arguments);
 }
 
 // One bit in each of a few bytes: never the same frame again.
@@ -92,8 +88,7 @@ Bytes noise(Dice& dice, std::size_t most) {
 Bytes spoiled(const Bytes& good, const wire::RunId& run, Dice& dice) {
   const Bytes last(1, '\1');
   const auto sealed = [&](Kind kind, const wire::RunId& of, std::int64_t round) {
-    return last + wire::make_frame({.kind = kind, .run = of, .round = round},
-                                   std::string_view(good).substr(wire::kHeaderBytes));
+    return last + wire::make_frame({.kind = kind, .run = of, .round = round}, std::string_view(good).substr(wire::kHeaderBytes));
   };
   Bytes frame = good;
   switch (dice() % 13) {
@@ -119,8 +114,7 @@ Bytes spoiled(const Bytes& good, const wire::RunId& run, Dice& dice) {
       return sealed(Kind::kReply, other, 1);
     }
     case 8:  // rounds to come
-      return sealed(Kind::kReply, run,
-                    dice() % 2 == 0 ? 2 + static_cast<std::int64_t>(dice() % 1000) : INT64_MAX);
+      return sealed(Kind::kReply, run, dice() % 2 == 0 ? 2 + static_cast<std::int64_t>(dice() % 1000) : INT64_MAX);
     case 9:
       return last + wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1}, Bytes(kLimit, 'x'));
     case 10:  // promises a payload that does not follow
@@ -129,8 +123,7 @@ Bytes spoiled(const Bytes& good, const wire::RunId& run, Dice& dice) {
     case 11:  // a chunk that is neither the last nor another
       return static_cast<char>(2 + dice() % 250) + good;
     default:  // without a checksum, which nobody vouches for
-      return last + wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1, .checked = false},
-                                     Mean::Reply{1, {0, 0}});
+      return last + wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1, .checked = false}, Mean::Reply{1, {0, 0}});
   }
 }
 
@@ -143,16 +136,14 @@ int misbehave(const std::shared_ptr<grpc::Channel>& channel, Dice& dice) {
   if (!frame || frame->header.kind != Kind::kOpen) return 0;
   const wire::RunId run = frame->header.run;
   const Bytes ready = wire::make_frame({.kind = Kind::kReady, .run = run}, "value 2.000000");
-  const Bytes reply =
-      wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1}, Mean::Reply{1, {2, 20}});
+  const Bytes reply = wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1}, Mean::Reply{1, {2, 20}});
   if (dice() % 4 == 0) {
     stream.say(spoiled(dice() % 2 == 0 ? ready : reply, run, dice));
     return stream.refusal();
   }
   stream.say_frame(ready);
   if (dice() % 8 == 0)  // an answer to a round long past is late, not wrong: heard and forgotten
-    stream.say_frame(
-        wire::make_frame({.kind = Kind::kReply, .run = run, .round = 0}, Mean::Reply{1, {0, 0}}));
+    stream.say_frame(wire::make_frame({.kind = Kind::kReply, .run = run, .round = 0}, Mean::Reply{1, {0, 0}}));
   if (dice() % 8 == 0)
     stream.say_frame(ready);  // twice
   else
@@ -193,9 +184,8 @@ TEST(Hostile, MalformedFramesAreRefusedWithACodeAndHarmNobody) {
     EXPECT_EQ(here.down, there.down);
   }
   EXPECT_EQ(codes.count(0), 0U) << codes[0] << " frames were not refused";
-  for (const Refusal expected :
-       {Refusal::kCutOff, Refusal::kNotAFrame, Refusal::kWrongVersion, Refusal::kUnknownKind,
-        Refusal::kTooLarge, Refusal::kDamaged, Refusal::kWrongRun, Refusal::kUnexpected})
+  for (const Refusal expected : {Refusal::kCutOff, Refusal::kNotAFrame, Refusal::kWrongVersion, Refusal::kUnknownKind, Refusal::kTooLarge,
+                                 Refusal::kDamaged, Refusal::kWrongRun, Refusal::kUnexpected})
     EXPECT_GT(codes[static_cast<int>(expected)], 0) << name(expected);
 }
 

@@ -62,8 +62,7 @@ void CondVar::Wait(Mutex* mutex) {
 }
 
 bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
-  static auto* const wait =
-      abseils<bool(CondVar*, Mutex*, Time)>("7CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE");
+  static auto* const wait = abseils<bool(CondVar*, Mutex*, Time)>("7CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE");
   __tsan_release(mutex);
   const bool late = wait(this, mutex, deadline);
   __tsan_acquire(mutex);
@@ -71,8 +70,7 @@ bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
 }
 
 bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
-  static auto* const wait =
-      abseils<bool(CondVar*, Mutex*, Duration)>("7CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE");
+  static auto* const wait = abseils<bool(CondVar*, Mutex*, Duration)>("7CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE");
   __tsan_release(mutex);
   const bool late = wait(this, mutex, timeout);
   __tsan_acquire(mutex);
@@ -82,8 +80,7 @@ bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
 ABSL_NAMESPACE_END
 }  // namespace absl
 
-grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* operations, size_t count, void* tag,
-                                      void* reserved) {
+grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* operations, size_t count, void* tag, void* reserved) {
   static auto* const start = theirs<decltype(grpc_call_start_batch)>("grpc_call_start_batch");
   __tsan_release(tag);
   return start(call, operations, count, tag, reserved);

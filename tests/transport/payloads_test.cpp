@@ -29,9 +29,7 @@ const std::vector<std::string> kPrivate{"privacy.epsilon=2", "privacy.delta=1e-5
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const std::string name : {"fed-iter-ht", "fed-ht", "distributed-iht"})
-    all.push_back(
-        {"hospitals",
-         {"algorithm.name=" + name, "algorithm.iterations=3", "algorithm.batch=16", "model.intercept=none"}});
+    all.push_back({"hospitals", {"algorithm.name=" + name, "algorithm.iterations=3", "algorithm.batch=16", "model.intercept=none"}});
   all.push_back({"clinic-and-insurer", {"algorithm.iterations=4", "labels.public=true"}});
   const std::size_t open = all.size();
   for (std::size_t c = 0; c < open; ++c) {
@@ -52,8 +50,7 @@ class Noted {
     if (job.privacy) {
       Job own = job;
       own.privacy->ledger = ledger + "/" + table_.party;
-      const auto opened =
-          catalog::open_site(own, catalog::objective_of(job, table_.train.labels.classes), table_, {});
+      const auto opened = catalog::open_site(own, catalog::objective_of(job, table_.train.labels.classes), table_, {});
       EXPECT_TRUE(opened) << opened.error().message;
     }
     handler_.emplace([this, job](const rounds::Opening&) { return catalog::admit(job, table_); }, "");
@@ -79,8 +76,7 @@ class Noted {
 
 std::vector<std::unique_ptr<Noted>> parties_of(const Job& job, const std::string& ledger) {
   std::vector<std::unique_ptr<Noted>> parties;
-  for (std::size_t p = 0; p < job.parties.size(); ++p)
-    parties.push_back(std::make_unique<Noted>(job, static_cast<int>(p), ledger));
+  for (std::size_t p = 0; p < job.parties.size(); ++p) parties.push_back(std::make_unique<Noted>(job, static_cast<int>(p), ledger));
   return parties;
 }
 
@@ -123,8 +119,7 @@ TEST(Payloads, AreTheSameBytesInOneProcessAndOverGrpc) {
     const auto server = tests::listen(names);
     std::vector<std::unique_ptr<tests::Dialled>> dialled;
     for (std::size_t p = 0; p < there.size(); ++p)
-      dialled.push_back(std::make_unique<tests::Dialled>(server->port(), tests::credentials(names[p]),
-                                                         there[p]->respond(),
+      dialled.push_back(std::make_unique<tests::Dialled>(server->port(), tests::credentials(names[p]), there[p]->respond(),
                                                          [party = there[p].get()] { return party->over(); }));
     EXPECT_EQ(train(*job, *server), model);
     for (const auto& party : dialled) party->wait();

@@ -68,14 +68,12 @@ class Relay {
     return address;
   }
   void accept() {
-    for (int near = ::accept(listener_, nullptr, nullptr); near >= 0;
-         near = ::accept(listener_, nullptr, nullptr)) {
+    for (int near = ::accept(listener_, nullptr, nullptr); near >= 0; near = ::accept(listener_, nullptr, nullptr)) {
       const int far = ::socket(AF_INET, SOCK_STREAM, 0);
       sockaddr_in address = loopback_address(to_);
       const int yes = 1;
       for (const int end : {near, far}) ::setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      if (::connect(far, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-        ::shutdown(near, SHUT_RDWR);
+      if (::connect(far, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) ::shutdown(near, SHUT_RDWR);
       const std::lock_guard lock(mutex_);
       Link& link = links_.emplace_back();
       link.near = near;

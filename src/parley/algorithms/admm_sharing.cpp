@@ -27,10 +27,9 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 Result<AdmmSharing> AdmmSharing::make(const glm::Objective& objective, const AdmmSettings& settings, int parties) {
-  const auto refuse = [](const char* field, const char* rule) -> Result<AdmmSharing> {
-    return fail(bad_input({.field = field}, rule));
-  };
-  if (objective.task == glm::Task::kSoftmax) return refuse("job.task", "admm-sharing takes losses of one margin: linear, logistic, squared-hinge");
+  const auto refuse = [](const char* field, const char* rule) -> Result<AdmmSharing> { return fail(bad_input({.field = field}, rule)); };
+  if (objective.task == glm::Task::kSoftmax)
+    return refuse("job.task", "admm-sharing takes losses of one margin: linear, logistic, squared-hinge");
   if (!(objective.l2 > 0)) return refuse("model.l2", "admm-sharing needs an l2 penalty above 0");
   if (objective.l1 != 0) return refuse("model.l1", "admm-sharing takes an l2 penalty only");
   if (objective.l1_radius) return refuse("model.l1_radius", "admm-sharing takes an l2 penalty and no constraint");
@@ -62,8 +61,7 @@ AdmmSharing::Iterate AdmmSharing::start(std::vector<double> labels) const {
 AdmmSharing::Task AdmmSharing::ask(const Iterate& iterate, int party) const {
   if (iterate.round == 0) return {};
   Task task{iterate.shared[static_cast<std::size_t>(party)]};
-  for (std::size_t i = 0; i < task.target.size(); ++i)
-    task.target[i] += iterate.consensus[i] - iterate.mean[i] - iterate.dual[i];
+  for (std::size_t i = 0; i < task.target.size(); ++i) task.target[i] += iterate.consensus[i] - iterate.mean[i] - iterate.dual[i];
   return task;
 }
 
@@ -74,7 +72,8 @@ double AdmmSharing::ridge(const ColumnShare& share) const {
 Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
   if (share.privacy == nullptr || memory.paid) return {};
   if (!settings_.public_labels && !share.labels.empty())
-    return fail(bad_input({.field = "labels.public"}, "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+    return fail(bad_input({.field = "labels.public"},
+                          "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
   PARLEY_TRY(memory.paid, PrivateSharing::reserve(share, {settings_, objective_.task, ridge(share), parties_}, gate));
   return {};
 }
@@ -103,7 +102,8 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& ta
 Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::labels(const ColumnShare& share, privacy::Gate& gate) const {
   if (share.privacy == nullptr) return gate.unprotected(privacy::Private(Reply{share.labels}));
   if (!settings_.public_labels && !share.labels.empty())
-    return fail(bad_input({.field = "labels.public"}, "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+    return fail(bad_input({.field = "labels.public"},
+                          "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
   return privacy::derive([](const std::vector<double>& known) { return Reply{known}; }, privacy::Public{share.labels});
 }
 

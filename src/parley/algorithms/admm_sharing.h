@@ -40,9 +40,9 @@ namespace parley::algorithms {
 
 struct AdmmSettings {
   int rounds = 1000;
-  double rho = 0;            // 0: parties x the curvature of the loss, a tenth of the largest for classes
-  double tolerance = 1e-10;  // of the residuals, relative to the margins; 0: all rounds
-  double value_bound = 0;    // V, private runs; 0: 5, or the labels' bound
+  double rho = 0;              // 0: parties x the curvature of the loss, a tenth of the largest for classes
+  double tolerance = 1e-10;    // of the residuals, relative to the margins; 0: all rounds
+  double value_bound = 0;      // V, private runs; 0: 5, or the labels' bound
   bool public_labels = false;  // declared so; a private run needs it
 };
 
@@ -52,13 +52,13 @@ class RidgeFactor;  // of D'D + lambda/rho I or of D D' + lambda/rho I
 class AdmmSharing {
  public:
   struct Iterate {
-    std::int64_t round = 0;                    // rounds done; 0: labels are still to come
-    std::vector<double> labels;                // n
-    std::vector<std::vector<double>> shared;   // s_m
-    std::vector<double> mean;                  // s
-    std::vector<double> consensus;             // z
-    std::vector<double> dual;                  // u
-    double change = 0;                         // largest residual of the last round, relative
+    std::int64_t round = 0;                   // rounds done; 0: labels are still to come
+    std::vector<double> labels;               // n
+    std::vector<std::vector<double>> shared;  // s_m
+    std::vector<double> mean;                 // s
+    std::vector<double> consensus;            // z
+    std::vector<double> dual;                 // u
+    double change = 0;                        // largest residual of the last round, relative
     static void fields(auto& self, auto&& visit) {
       visit(self.round, self.labels, self.shared, self.mean, self.consensus, self.dual, self.change);
     }
@@ -74,7 +74,7 @@ class AdmmSharing {
   struct Memory {
     std::vector<double> weights;  // x_m, then the intercept where the party has the column of ones
     static void fields(auto& self, auto&& visit) { visit(self.weights); }
-    std::shared_ptr<const RidgeFactor> factor;  // made again when it is not there
+    std::shared_ptr<const RidgeFactor> factor;   // made again when it is not there
     std::shared_ptr<const PrivateSharing> paid;  // of a private run
   };
   using Data = ColumnShare;

@@ -55,9 +55,7 @@ class ClientAveraging {
     double step = 0;
     PackedParameters<parts.threshold_average> parameters;
     std::vector<std::string> keys;  // in the first round of learning
-    static void fields(auto& self, auto&& visit) {
-      visit(self.make_key, self.round, self.step, self.parameters, self.keys);
-    }
+    static void fields(auto& self, auto&& visit) { visit(self.make_key, self.round, self.step, self.parameters, self.keys); }
   };
   struct Reply {
     std::string key;
@@ -75,18 +73,14 @@ class ClientAveraging {
   };
   using Data = RowShare;
 
-  static Result<ClientAveraging> make(const glm::Objective& objective, LocalSettings settings,
-                                      const ClientTerms& terms) {
+  static Result<ClientAveraging> make(const glm::Objective& objective, LocalSettings settings, const ClientTerms& terms) {
     if (parts.one_step) settings.local_steps = 1;
     PARLEY_CHECK(check_averaging(objective, settings, parts));
     return ClientAveraging(objective, settings, terms);
   }
 
   [[nodiscard]] Iterate start(std::size_t columns, double row_norm = 1) const {
-    return {0,
-            step_size(objective_, settings_, row_norm),
-            std::vector<double>(parameter_count(objective_, columns), 0.0),
-            {}};
+    return {0, step_size(objective_, settings_, row_norm), std::vector<double>(parameter_count(objective_, columns), 0.0), {}};
   }
 
   Task ask(const Iterate& iterate) const {
@@ -100,15 +94,13 @@ class ClientAveraging {
     if (memory.paid != nullptr) return {};
     const auto columns = static_cast<std::size_t>(share.features.cols());
     PARLEY_TRY(ClientSum sum,
-               ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds,
-                                               parameter_count(objective_, columns)}));
+               ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds, parameter_count(objective_, columns)}));
     PARLEY_CHECK(sum.reserve(gate));
     memory.paid = std::make_shared<const ClientSum>(std::move(sum));
     return {};
   }
 
-  Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory,
-                                          privacy::Gate& gate) const {
+  Result<privacy::Released<Reply>> answer(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
     PARLEY_CHECK(reserve(share, memory, gate));
     Memory after = memory;  // an answer that fails changes nothing else
     PARLEY_TRY(auto reply, task.make_key ? make_key(after, gate) : learn(task, share, after, gate));
@@ -118,8 +110,7 @@ class ClientAveraging {
 
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     if (answers.size() != static_cast<std::size_t>(terms_.clients))
-      return fail(
-          failed("a client is missing: its mask does not cancel, so nothing can be learnt of the others"));
+      return fail(failed("a client is missing: its mask does not cancel, so nothing can be learnt of the others"));
     if (iterate.keys.empty()) {
       for (const auto& answer : answers) iterate.keys.push_back(answer.reply.key);
       return iterate;
@@ -129,8 +120,7 @@ class ClientAveraging {
     PARLEY_CHECK(privacy::validate(grain));
     for (const auto& answer : answers) {
       if (answer.reply.words.size() != sum.size() || answer.reply.grain != grain.exponent)
-        return fail(bad_input({.field = "reply"},
-                              "must have as many parameters as the task, on the grid of the other clients"));
+        return fail(bad_input({.field = "reply"}, "must have as many parameters as the task, on the grid of the other clients"));
       privacy::add_words(answer.reply.words, sum);
     }
     const double share = grain.value() / terms_.clients;
@@ -154,22 +144,19 @@ class ClientAveraging {
     return privacy::derive([](const std::string& made) { return Reply{.key = made}; }, privacy::Public{key});
   }
 
-  Result<privacy::Released<Reply>> learn(const Task& task, const RowShare& share, Memory& memory,
-                                         privacy::Gate& gate) const {
+  Result<privacy::Released<Reply>> learn(const Task& task, const RowShare& share, Memory& memory, privacy::Gate& gate) const {
     constexpr auto kAfter = parts.threshold_steps ? AfterStep::kThreshold : AfterStep::kNothing;
     const auto columns = static_cast<std::size_t>(share.features.cols());
-    if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0) ||
-        task.round < 0 || task.round >= settings_.rounds)
-      return fail(bad_input({.field = "task"},
-                            "must have one parameter per column and class, a step above 0 and a round of the job"));
+    if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0) || task.round < 0 ||
+        task.round >= settings_.rounds)
+      return fail(bad_input({.field = "task"}, "must have one parameter per column and class, a step above 0 and a round of the job"));
     PARLEY_CHECK(agree(task, share, memory));
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
-    const auto update =
-        open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
-          std::vector<double> moved = learnt;
-          linalg::axpy(-1.0, work.parameters, moved);
-          return moved;
-        });
+    const auto update = open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
+      std::vector<double> moved = learnt;
+      linalg::axpy(-1.0, work.parameters, moved);
+      return moved;
+    });
     PARLEY_TRY(const auto bounded, memory.paid->bounded(update));
     PARLEY_TRY(auto mask, memory.masks->mask(task.round, work.parameters.size()));
     memory.first_unused = memory.masks->first_unused();
@@ -185,17 +172,14 @@ class ClientAveraging {
   Result<void> agree(const Task& task, const RowShare& share, Memory& memory) const {
     if (memory.masks && task.keys.empty()) return {};
     const std::vector<std::string>& keys = memory.keys.empty() ? task.keys : memory.keys;
-    if (keys.size() != static_cast<std::size_t>(terms_.clients) ||
-        memory.secret.size() != sizeof(privacy::MaskSecret) || (!task.keys.empty() && task.keys != keys))
-      return fail(bad_input(
-          {.field = "task"},
-          "must bring the keys of all clients in the first round of learning, and no others later"));
+    if (keys.size() != static_cast<std::size_t>(terms_.clients) || memory.secret.size() != sizeof(privacy::MaskSecret) ||
+        (!task.keys.empty() && task.keys != keys))
+      return fail(bad_input({.field = "task"}, "must bring the keys of all clients in the first round of learning, and no others later"));
     privacy::MaskSecret secret{};
     std::memcpy(secret.data(), memory.secret.data(), sizeof secret);
     // The noise of a client follows from the job and the number of parameters (client_sum.h).
     const auto columns = static_cast<std::size_t>(share.features.cols());
-    const std::string told =
-        std::to_string(parameter_count(objective_, columns)) + " parameters, run " + terms_.run;
+    const std::string told = std::to_string(parameter_count(objective_, columns)) + " parameters, run " + terms_.run;
     PARLEY_TRY(memory.masks, privacy::PairwiseMasks::agree(secret, share.party, keys, told));
     memory.masks->skip_to(memory.first_unused);
     memory.keys = std::vector<std::string>(keys);

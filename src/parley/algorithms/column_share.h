@@ -10,9 +10,9 @@ namespace parley::algorithms {
 struct PrivateTerms;  // private_terms.h
 
 struct ColumnShare {
-  linalg::Matrix features;     // n x d_m
-  std::vector<double> labels;  // n at the party that holds them, else empty
-  bool constant = false;       // a column of ones after the features: the penalised intercept
+  linalg::Matrix features;                // n x d_m
+  std::vector<double> labels;             // n at the party that holds them, else empty
+  bool constant = false;                  // a column of ones after the features: the penalised intercept
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
 };
 

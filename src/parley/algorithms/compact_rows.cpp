@@ -53,15 +53,13 @@ CompactRows::CompactRows(const linalg::Matrix& matrix, const Use& use)
   count_entries();
   const linalg::RowForm& form = matrix.row_form();
   const bool plain = matrix.column_scale().empty();
-  const bool ones = plain && form.values_at[rows_] == 0 &&
-                    std::all_of(form.dense.begin(), form.dense.end(), [&](const linalg::DenseColumn& column) {
-                      return is_zero_or_one(column, rows_);
-                    });
+  const bool ones =
+      plain && form.values_at[rows_] == 0 &&
+      std::all_of(form.dense.begin(), form.dense.end(), [&](const linalg::DenseColumn& column) { return is_zero_or_one(column, rows_); });
   const std::span<const linalg::StoredColumn> stored = matrix.stored_columns();
-  const bool narrow =
-      plain && std::none_of(stored.begin(), stored.end(), [](const linalg::StoredColumn& column) {
-        return column.count > 0 && column.storage == Storage::kFloat64;
-      });
+  const bool narrow = plain && std::none_of(stored.begin(), stored.end(), [](const linalg::StoredColumn& column) {
+                        return column.count > 0 && column.storage == Storage::kFloat64;
+                      });
   const bool squares = columns_ <= kMostAscending || rows_ <= kMostAscending;
   const bool exact = !ones && !narrow && (squares || use.several_right_hand_sides);
   if (columns_ <= 65536)
@@ -72,8 +70,7 @@ CompactRows::CompactRows(const linalg::Matrix& matrix, const Use& use)
   if (exact) double_.allocate(nonzeros());
   const auto write = [&](auto* columns) {
     using Column = std::remove_pointer_t<decltype(columns)>;
-    if (exact)
-      return write_entries(EntryWriter<Column, float*, double*>{columns, single_.at.get(), double_.at.get()});
+    if (exact) return write_entries(EntryWriter<Column, float*, double*>{columns, single_.at.get(), double_.at.get()});
     if (!ones) return write_entries(EntryWriter<Column, float*, Nothing>{columns, single_.at.get(), {}});
     return write_entries(EntryWriter<Column, Nothing, Nothing>{columns, {}, {}});
   };
@@ -102,8 +99,7 @@ void CompactRows::number_columns() {
   }
   ascending_ = used <= kMostAscending;
   const auto group = [&](const linalg::StoredColumn& column) {
-    return ascending_ ? static_cast<std::size_t>(kind(column))
-                      : static_cast<std::size_t>(most - column.count);
+    return ascending_ ? static_cast<std::size_t>(kind(column)) : static_cast<std::size_t>(most - column.count);
   };
   std::vector<std::size_t> next((ascending_ ? 3 : most + 1) + 1);
   for (const linalg::StoredColumn& column : stored)
@@ -131,8 +127,8 @@ void CompactRows::count_entries() {
         for (std::size_t i = begin; i < end; ++i) counts[i - begin] += values[i] != 0 ? 1 : 0;
       });
     for (std::size_t i = begin; i < end; ++i)
-      offsets_[i + 1] = counts[i - begin] + (form.ones_at[i + 1] - form.ones_at[i]) +
-                        (form.values_at[i + 1] - form.values_at[i]) + (constant_column_ ? 1 : 0);
+      offsets_[i + 1] = counts[i - begin] + (form.ones_at[i + 1] - form.ones_at[i]) + (form.values_at[i + 1] - form.values_at[i]) +
+                        (constant_column_ ? 1 : 0);
   });
   for (std::size_t i = 0; i < rows_; ++i) {
     pair_count_ += static_cast<double>(offsets_[i + 1]) * static_cast<double>(offsets_[i + 1]);
@@ -150,8 +146,7 @@ void CompactRows::write_entries(const Writer& writer) {
     std::size_t next[kRowsAtOnce];
     for (std::size_t i = begin; i < end; ++i) {
       std::size_t k = offsets_[i];
-      for (std::size_t e = form.ones_at[i]; e < form.ones_at[i + 1]; ++e)
-        writer.put(k++, number[form.ones[e]], scale_of(form.ones[e]));
+      for (std::size_t e = form.ones_at[i]; e < form.ones_at[i + 1]; ++e) writer.put(k++, number[form.ones[e]], scale_of(form.ones[e]));
       next[i - begin] = k;
     }
     if (form.values_at[begin] != form.values_at[end])
@@ -163,8 +158,7 @@ void CompactRows::write_entries(const Writer& writer) {
               writer.put(k++, number[form.columns[e]], static_cast<double>(values[e]));
           else
             for (std::size_t e = form.values_at[i]; e < form.values_at[i + 1]; ++e)
-              writer.put(k++, number[form.columns[e]],
-                         scale_of(form.columns[e]) * static_cast<double>(values[e]));
+              writer.put(k++, number[form.columns[e]], scale_of(form.columns[e]) * static_cast<double>(values[e]));
           next[i - begin] = k;
         }
       });
@@ -183,10 +177,7 @@ void CompactRows::write_entries(const Writer& writer) {
 
 // Enough parts to keep threads busy, few enough that adding their vectors is cheap beside the entries.
 void CompactRows::cut_into_parts() {
-  const std::size_t parts =
-      nonzeros() < 20000
-          ? 1
-          : std::clamp<std::size_t>(nonzeros() / (8 * std::max<std::size_t>(columns_, 1)), 2, 16);
+  const std::size_t parts = nonzeros() < 20000 ? 1 : std::clamp<std::size_t>(nonzeros() / (8 * std::max<std::size_t>(columns_, 1)), 2, 16);
   chunks_.push_back(0);
   for (std::size_t p = 1; p < parts; ++p) {
     const auto at = std::lower_bound(offsets_.begin(), offsets_.end(), nonzeros() * p / parts);
@@ -202,9 +193,7 @@ void CompactRows::scatter(std::span<double> out, std::size_t width, const Body& 
   const std::size_t parts = chunks_.size() - 1;
   const std::size_t size = columns_ * width;
   std::vector<Number> sums(parts * size);
-  parallel_chunks(parts, 1, [&](std::size_t p, std::size_t) {
-    body(chunks_[p], chunks_[p + 1], sums.data() + p * size);
-  });
+  parallel_chunks(parts, 1, [&](std::size_t p, std::size_t) { body(chunks_[p], chunks_[p + 1], sums.data() + p * size); });
   parallel_chunks(size, 16384, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j) out[j] = static_cast<double>(sums[j]);
     for (std::size_t p = 1; p < parts; ++p)
@@ -234,8 +223,7 @@ void CompactRows::multiply_transposed(std::span<const double> r, std::span<doubl
     });
 }
 
-void CompactRows::curvature_product(std::span<const double> c, std::span<const double> v,
-                                    std::span<double> out) const {
+void CompactRows::curvature_product(std::span<const double> c, std::span<const double> v, std::span<double> out) const {
   const std::vector<float> direction(v.begin(), v.end());
   in_single_precision([&](const auto& typed) {
     scatter<float>(out, 1, [&](std::size_t begin, std::size_t end, float* sums) {
@@ -251,8 +239,7 @@ void CompactRows::curvature_diagonal(std::span<const double> c, std::span<double
       for (std::size_t i = begin; i < end; ++i) {
         const auto weight = static_cast<float>(c[i]);
         if (weight == 0) continue;
-        for (std::size_t k = offsets_[i]; k < offsets_[i + 1]; ++k)
-          sums[typed.columns[k]] += weight * typed.values[k] * typed.values[k];
+        for (std::size_t k = offsets_[i]; k < offsets_[i + 1]; ++k) sums[typed.columns[k]] += weight * typed.values[k] * typed.values[k];
       }
     });
   });
@@ -361,8 +348,7 @@ void CompactRows::multiply(std::span<const double> w, std::span<double> out, std
   });
 }
 
-void CompactRows::multiply_transposed(std::span<const double> r, std::span<double> out,
-                                      std::size_t width) const {
+void CompactRows::multiply_transposed(std::span<const double> r, std::span<double> out, std::size_t width) const {
   exactly([&](const auto& typed) {
     scatter<double>(out, width, [&](std::size_t begin, std::size_t end, double* sums) {
       for (std::size_t i = begin; i < end; ++i) {

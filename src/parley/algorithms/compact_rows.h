@@ -67,19 +67,16 @@ struct TypedRows {
 
   [[nodiscard]] float squared_norm(std::size_t row) const {
     float sum = 0;
-    for (std::size_t k = offsets[row]; k < offsets[row + 1]; ++k)
-      sum += static_cast<float>(values[k]) * static_cast<float>(values[k]);
+    for (std::size_t k = offsets[row]; k < offsets[row + 1]; ++k) sum += static_cast<float>(values[k]) * static_cast<float>(values[k]);
     return sum;
   }
 
   // Where the row lies, then what lies there: the second waits for the first.
   void prefetch_place(std::size_t row) const { __builtin_prefetch(offsets + row); }
   void prefetch(std::size_t row) const {
-    for (std::size_t k = offsets[row]; k < offsets[row + 1]; k += 64 / sizeof(Column))
-      __builtin_prefetch(columns + k);
+    for (std::size_t k = offsets[row]; k < offsets[row + 1]; k += 64 / sizeof(Column)) __builtin_prefetch(columns + k);
     if constexpr (!std::is_same_v<Values, Ones>)
-      for (std::size_t k = offsets[row]; k < offsets[row + 1]; k += 64 / sizeof(values[0]))
-        __builtin_prefetch(values + k);
+      for (std::size_t k = offsets[row]; k < offsets[row + 1]; k += 64 / sizeof(values[0])) __builtin_prefetch(values + k);
   }
 };
 
@@ -164,8 +161,7 @@ class CompactRows {
 template <class F>
 void CompactRows::exactly(const F& f) const {
   const auto with = [&](auto values) {
-    if (long_columns_)
-      return f(TypedRows<std::uint32_t, decltype(values)>{offsets_.data(), long_columns_.at.get(), values});
+    if (long_columns_) return f(TypedRows<std::uint32_t, decltype(values)>{offsets_.data(), long_columns_.at.get(), values});
     return f(TypedRows<std::uint16_t, decltype(values)>{offsets_.data(), short_columns_.at.get(), values});
   };
   if (double_) return with(static_cast<const double*>(double_.at.get()));
@@ -176,8 +172,7 @@ void CompactRows::exactly(const F& f) const {
 template <class F>
 void CompactRows::in_single_precision(const F& f) const {
   const auto with = [&](auto values) {
-    if (long_columns_)
-      return f(TypedRows<std::uint32_t, decltype(values)>{offsets_.data(), long_columns_.at.get(), values});
+    if (long_columns_) return f(TypedRows<std::uint32_t, decltype(values)>{offsets_.data(), long_columns_.at.get(), values});
     return f(TypedRows<std::uint16_t, decltype(values)>{offsets_.data(), short_columns_.at.get(), values});
   };
   return single_ ? with(static_cast<const float*>(single_.at.get())) : with(Ones{});

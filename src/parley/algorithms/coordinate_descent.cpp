@@ -32,23 +32,19 @@ Result<void> check(const Problem& problem, const CoordinateSettings& settings) {
   PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
   const glm::Objective& objective = problem.objective;
   if (objective.l1_radius)
-    return fail(bad_input({.field = "l1_radius"},
-                          "coordinate-descent takes penalties (l1, l2), not constraints",
+    return fail(bad_input({.field = "l1_radius"}, "coordinate-descent takes penalties (l1, l2), not constraints",
                           fmt::format("{}", *objective.l1_radius)));
   if (objective.sparsity)
-    return fail(bad_input({.field = "sparsity"},
-                          "coordinate-descent takes penalties (l1, l2), not constraints",
+    return fail(bad_input({.field = "sparsity"}, "coordinate-descent takes penalties (l1, l2), not constraints",
                           fmt::format("{}", *objective.sparsity)));
   if (settings.passes && *settings.passes < 1)
     return fail(bad_input({.field = "passes"}, "must be at least 1", fmt::format("{}", *settings.passes)));
   if (settings.step && (!(*settings.step > 0) || !std::isfinite(*settings.step)))
     return fail(bad_input({.field = "step"}, "must be a number above 0", fmt::format("{}", *settings.step)));
   if (!(settings.tolerance >= 0) || !std::isfinite(settings.tolerance))
-    return fail(
-        bad_input({.field = "tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
+    return fail(bad_input({.field = "tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
   if (problem.privacy != nullptr && objective.intercept == Intercept::kFree)
-    return fail(bad_input({.field = "intercept"},
-                          "a private run takes a penalised intercept (a column of ones) or none"));
+    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
   if (problem.privacy != nullptr && problem.privacy->calibration != Calibration::kProved)
     return fail(bad_input({.field = "privacy"}, "coordinate-descent takes calibration = \"proved\""));
   return {};
@@ -67,16 +63,13 @@ class OpenColumns {
 
   // Record by record, as KeptMargins tells them; kept class by class.
   void assign(std::span<const double> derivatives) {
-    for (std::size_t i = 0; i < rows_; ++i)
-      assign_row(static_cast<Index>(i), derivatives.subspan(i * classes_, classes_));
+    for (std::size_t i = 0; i < rows_; ++i) assign_row(static_cast<Index>(i), derivatives.subspan(i * classes_, classes_));
   }
   void assign_row(Index row, std::span<const double> derivatives) {
-    for (std::size_t k = 0; k < classes_; ++k)
-      derivatives_[k * rows_ + static_cast<std::size_t>(row)] = derivatives[k];
+    for (std::size_t k = 0; k < classes_; ++k) derivatives_[k * rows_ + static_cast<std::size_t>(row)] = derivatives[k];
   }
   void assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
+    for (std::size_t r = 0; r < rows.size(); ++r) assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
   }
 
   [[nodiscard]] Result<double> partial(std::size_t coordinate) const {
@@ -96,8 +89,7 @@ class OpenColumns {
   [[nodiscard]] Result<std::vector<double>> smoothness(const Problem& problem) const {
     const double c = coordinate_curvature(problem.objective.task);
     std::vector<double> of = features_.column_squared_norms();
-    for (double& m : of)
-      m = m > 0 ? m * c / static_cast<double>(rows_) : std::numeric_limits<double>::infinity();
+    for (double& m : of) m = m > 0 ? m * c / static_cast<double>(rows_) : std::numeric_limits<double>::infinity();
     if (width_ != columns_) of.push_back(c);
     return of;
   }
@@ -144,18 +136,16 @@ Result<DescentNoise> noise_of(const Problem& problem, double coordinates) {
 }
 
 // The run goes until the noise of a margin is Y, 1 or the labels' bound, or until noise could cost a share of what there is to win.
-Result<Extent> extent_of(const Problem& problem, const CoordinateSettings& settings,
-                         std::size_t coordinates) {
+Result<Extent> extent_of(const Problem& problem, const CoordinateSettings& settings, std::size_t coordinates) {
   Extent extent;
   if (problem.privacy != nullptr) {
     const PrivateTerms& terms = *problem.privacy;
     const double scale = problem.objective.task == glm::Task::kLinear ? terms.label_bound : 1.0;
     PARLEY_TRY(const DescentNoise noise, noise_of(problem, static_cast<double>(coordinates)));
-    const double reach = coordinate_curvature(problem.objective.task) *
-                         way_within(noise, scale / (noise.per_way * noise.row_norm),
-                                    kNoiseShare * loss_of_nothing(problem.objective, terms.label_bound));
-    extent.passes = settings.passes.value_or(
-        static_cast<int>(std::clamp(std::ceil(reach), 1.0, static_cast<double>(kPasses))));
+    const double reach =
+        coordinate_curvature(problem.objective.task) *
+        way_within(noise, scale / (noise.per_way * noise.row_norm), kNoiseShare * loss_of_nothing(problem.objective, terms.label_bound));
+    extent.passes = settings.passes.value_or(static_cast<int>(std::clamp(std::ceil(reach), 1.0, static_cast<double>(kPasses))));
     extent.gamma = std::min(1.0, reach / extent.passes);
     extent.reach = reach;
   }
@@ -172,45 +162,35 @@ class PrivateColumns {
   static Result<PrivateColumns> make(const Problem& problem, std::int64_t steps) {
     const PrivateTerms& terms = *problem.privacy;
     PARLEY_TRY(const std::optional<SmoothnessRelease> release, plan_smoothness(terms));
-    const std::vector<privacy::Event> once =
-        release ? std::vector{release->event} : std::vector<privacy::Event>{};
+    const std::vector<privacy::Event> once = release ? std::vector{release->event} : std::vector<privacy::Event>{};
     PARLEY_TRY(privacy::ExactSums sums,
-               privacy::ExactSums::make(*terms.features,
-                                        {.derivative_bound = terms.derivative_bound,
-                                         .classes = problem.objective.classes,
-                                         .constant = problem.objective.intercept != Intercept::kNone,
-                                         .neighbours = terms.target.neighbours,
-                                         .unit = terms.unit}));
+               privacy::ExactSums::make(*terms.features, {.derivative_bound = terms.derivative_bound,
+                                                          .classes = problem.objective.classes,
+                                                          .constant = problem.objective.intercept != Intercept::kNone,
+                                                          .neighbours = terms.target.neighbours,
+                                                          .unit = terms.unit}));
     const privacy::Grain grain = privacy::ExactSums::value_grain();
     PARLEY_TRY(const privacy::StepNoise noise,
-               privacy::step_noise(terms.target, {.steps = steps,
-                                                  .share = 0,
-                                                  .value_sensitivity = grain.grains(sums.value_sensitivity()),
-                                                  .once = once}));
-    PARLEY_TRY(const std::int64_t reserved,
-               terms.gate->reserve({.once = once, .step = noise.step, .steps = steps}, terms.target.delta));
+               privacy::step_noise(
+                   terms.target, {.steps = steps, .share = 0, .value_sensitivity = grain.grains(sums.value_sensitivity()), .once = once}));
+    PARLEY_TRY(const std::int64_t reserved, terms.gate->reserve({.once = once, .step = noise.step, .steps = steps}, terms.target.delta));
     PrivateColumns columns(terms, std::move(sums), {std::ldexp(noise.value_sigma, grain.exponent)}, reserved);
     columns.release_ = release;
     return columns;
   }
 
   void assign(std::span<const double> derivatives) { sums_.hold(derivatives); }
-  void assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
-    sums_.hold_rows(rows, derivatives);
-  }
+  void assign_rows(std::span<const Index> rows, std::span<const double> derivatives) { sums_.hold_rows(rows, derivatives); }
   [[nodiscard]] Result<double> partial(std::size_t coordinate) {
     sums_.add_up(coordinate);
     PARLEY_TRY(const auto released, terms_.gate->gaussian(sums_.value<privacy::L2>(coordinate), noise_));
     return released.value() * sums_.contribution(coordinate);
   }
-  [[nodiscard]] Result<std::vector<double>> smoothness(const Problem& problem) const {
-    return private_smoothness(problem, release_);
-  }
+  [[nodiscard]] Result<std::vector<double>> smoothness(const Problem& problem) const { return private_smoothness(problem, release_); }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
 
  private:
-  PrivateColumns(const PrivateTerms& terms, privacy::ExactSums sums, privacy::Deviation noise,
-                 std::int64_t steps)
+  PrivateColumns(const PrivateTerms& terms, privacy::ExactSums sums, privacy::Deviation noise, std::int64_t steps)
       : terms_(terms), sums_(std::move(sums)), noise_(noise), steps_(steps) {}
   const PrivateTerms& terms_;
   privacy::ExactSums sums_;
@@ -236,8 +216,7 @@ class Order {
       : order_(settings.order), random_(settings.seed), coordinates_(coordinates) {}
 
   [[nodiscard]] std::size_t at(std::uint64_t step) const {
-    return static_cast<std::size_t>(
-        order_ == CoordinateOrder::kCyclic ? step % coordinates_ : random_.below(coordinates_, 0, step));
+    return static_cast<std::size_t>(order_ == CoordinateOrder::kCyclic ? step % coordinates_ : random_.below(coordinates_, 0, step));
   }
 
  private:
@@ -247,8 +226,8 @@ class Order {
 };
 
 template <class Columns>
-Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, const Extent& extent,
-                    Columns& columns, const Observer& observer) {
+Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, const Extent& extent, Columns& columns,
+                    const Observer& observer) {
   KeptMargins margins(problem, Upkeep::kAutomatic);
   margins.refresh(columns);
   const glm::Penalty penalty = penalty_of(problem.objective);
@@ -275,8 +254,7 @@ Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, 
       if (!std::isfinite(m)) continue;
       PARLEY_TRY(const double g, columns.partial(c));
       const double moved = weights[c] - g / m;
-      const double change =
-          (free && margins.is_constant(c) ? moved : penalty.prox(1 / m, moved)) - weights[c];
+      const double change = (free && margins.is_constant(c) ? moved : penalty.prox(1 / m, moved)) - weights[c];
       if (change == 0) continue;
       largest_promise = std::max(largest_promise, 0.5 * m * change * change);
       weights[c] += change;
@@ -284,14 +262,10 @@ Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, 
     }
     fit.weights.clear();
     fit.intercepts.clear();
-    for (std::size_t c = 0; c < coordinates; ++c)
-      (margins.is_constant(c) ? fit.intercepts : fit.weights).push_back(weights[c]);
-    fit.history.push_back(margins.mean_loss() +
-                          penalty_value(problem.objective, fit.weights, fit.intercepts));
+    for (std::size_t c = 0; c < coordinates; ++c) (margins.is_constant(c) ? fit.intercepts : fit.weights).push_back(weights[c]);
+    fit.history.push_back(margins.mean_loss() + penalty_value(problem.objective, fit.weights, fit.intercepts));
     if (may_converge && largest_promise <= settings.tolerance) fit.stop = Stop::kConverged;
-    if (observer &&
-        !observer(
-            {fit.iterations, fit.history.back(), fit.gap, extent.passes * static_cast<int>(coordinates)}) &&
+    if (observer && !observer({fit.iterations, fit.history.back(), fit.gap, extent.passes * static_cast<int>(coordinates)}) &&
         fit.stop == Stop::kIterations && pass < extent.passes)
       fit.stop = Stop::kInterrupted;
   }
@@ -302,24 +276,20 @@ Result<Fit> descend(const Problem& problem, const CoordinateSettings& settings, 
 
 }  // namespace
 
-Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings& settings,
-                               const Observer& observer) {
+Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings& settings, const Observer& observer) {
   PARLEY_CHECK(check(problem, settings));
   const auto constant = problem.objective.intercept == Intercept::kNone ? 0 : 1;
-  const auto coordinates = static_cast<std::size_t>(problem.objective.classes) *
-                           static_cast<std::size_t>(problem.features.cols() + constant);
+  const auto coordinates =
+      static_cast<std::size_t>(problem.objective.classes) * static_cast<std::size_t>(problem.features.cols() + constant);
   PARLEY_TRY(const Extent extent, extent_of(problem, settings, coordinates));
   if (problem.privacy == nullptr) {
     for (const double squares : problem.features.column_squared_norms())
-      if (!std::isfinite(squares))
-        return fail(
-            bad_input({.field = "features"}, "must be finite numbers of which squares can be summed"));
+      if (!std::isfinite(squares)) return fail(bad_input({.field = "features"}, "must be finite numbers of which squares can be summed"));
     OpenColumns columns(problem);
     return descend(problem, settings, extent, columns, observer);
   }
   PARLEY_TRY(PrivateColumns columns,
-             PrivateColumns::make(
-                 problem, static_cast<std::int64_t>(extent.passes) * static_cast<std::int64_t>(coordinates)));
+             PrivateColumns::make(problem, static_cast<std::int64_t>(extent.passes) * static_cast<std::int64_t>(coordinates)));
   PARLEY_TRY(Fit fit, descend(problem, settings, extent, columns, observer));
   fit.releases = problem.privacy->gate->releases();
   return fit;

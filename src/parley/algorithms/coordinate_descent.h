@@ -28,13 +28,11 @@ struct CoordinateSettings {
   std::optional<int> passes;   // T / D; absent: 100, or what a private run's noise allows
   std::optional<double> step;  // gamma; absent: 1, or less in a private run too noisy for it
   CoordinateOrder order = CoordinateOrder::kCyclic;
-  double tolerance =
-      1e-12;  // a cyclic run stops after a pass in which no step promised more; 0, or private: never
-  std::uint64_t seed = 0;  // of the uniform order, which is public
+  double tolerance = 1e-12;  // a cyclic run stops after a pass in which no step promised more; 0, or private: never
+  std::uint64_t seed = 0;    // of the uniform order, which is public
 };
 
 // Refuses constraints (l1_radius, sparsity). Iterations of the fit are steps.
-Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings& settings,
-                               const Observer& observer);
+Result<Fit> coordinate_descent(const Problem& problem, const CoordinateSettings& settings, const Observer& observer);
 
 }  // namespace parley::algorithms

@@ -111,8 +111,7 @@ DualDescent::DualDescent(const CompactRows& rows, const DualObjective& objective
   for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
   rows.in_single_precision([&](const auto& typed) {
     // s(-30) is as good as the 0 that alpha begins with.
-    for (std::size_t i = 0; i < state_.size(); ++i)
-      state_[i] = {0, 30, typed.squared_norm(i), static_cast<float>(objective.labels[i])};
+    for (std::size_t i = 0; i < state_.size(); ++i) state_[i] = {0, 30, typed.squared_norm(i), static_cast<float>(objective.labels[i])};
   });
 }
 

@@ -28,8 +28,7 @@ using glm::Task;
 
 class ScalarProblem : public NewtonProblem {
  public:
-  ScalarProblem(const Problem& problem, const CompactRows& rows, std::span<const double> penalties,
-                Solver solver)
+  ScalarProblem(const Problem& problem, const CompactRows& rows, std::span<const double> penalties, Solver solver)
       : task_(problem.objective.task),
         labels_(problem.labels),
         rows_(rows),
@@ -49,9 +48,7 @@ class ScalarProblem : public NewtonProblem {
 
   void set_line(std::span<const double> step) override { rows_.multiply(step, line_); }
 
-  LinePoint look(double t) override {
-    return look_along(task_, {labels_, margins_, line_}, t, derivatives_, curvatures_);
-  }
+  LinePoint look(double t) override { return look_along(task_, {labels_, margins_, line_}, t, derivatives_, curvatures_); }
 
   void move(double t) override {
     for (std::size_t i = 0; i < margins_.size(); ++i) margins_[i] += t * line_[i];
@@ -102,8 +99,7 @@ class ScalarProblem : public NewtonProblem {
       return dual;
     }
     const bool heavier = sum[1] > -sum[0];
-    const auto shrink =
-        sum[heavier ? 1 : 0] == 0 ? 1.0 : static_cast<double>(-sum[heavier ? 0 : 1] / sum[heavier ? 1 : 0]);
+    const auto shrink = sum[heavier ? 1 : 0] == 0 ? 1.0 : static_cast<double>(-sum[heavier ? 0 : 1] / sum[heavier ? 1 : 0]);
     for (double& a : dual)
       if ((a > 0) == heavier) a *= shrink;
     return dual;
@@ -140,16 +136,14 @@ Result<void> check_classes(const Problem& problem) {
   std::vector<bool> seen(softmax ? static_cast<std::size_t>(objective.classes) : 2);
   for (const double y : problem.labels) seen[softmax ? static_cast<std::size_t>(y) : (y > 0 ? 1 : 0)] = true;
   if (std::all_of(seen.begin(), seen.end(), [](bool s) { return s; })) return {};
-  return fail(
-      bad_input({.field = "labels"},
-                "a class without rows and a free intercept leave the loss without a minimum; drop the "
-                "class, or use a penalised intercept or none"));
+  return fail(bad_input({.field = "labels"},
+                        "a class without rows and a free intercept leave the loss without a minimum; drop the "
+                        "class, or use a penalised intercept or none"));
 }
 
 // Descent on the dual as far as it is quick: first to a useful model, which the observer may take, then to
 // where only the certificate is missing.
-std::vector<double> dual_start(NewtonProblem& problem, const CompactRows& rows,
-                               const DualObjective& objective, const Observer& observer) {
+std::vector<double> dual_start(NewtonProblem& problem, const CompactRows& rows, const DualObjective& objective, const Observer& observer) {
   std::vector<double> best(rows.columns());
   problem.set_weights(best);
   double lowest = problem.look(0).loss;
@@ -180,11 +174,9 @@ Result<Fit> exact_smooth(const Problem& problem, const ExactSettings& settings, 
   const glm::Objective& objective = problem.objective;
   const auto classes = static_cast<std::size_t>(objective.classes);
   const bool with_intercept = objective.intercept != Intercept::kNone;
-  const CompactRows rows(problem.features,
-                         {.constant_column = with_intercept, .several_right_hand_sides = classes > 1});
+  const CompactRows rows(problem.features, {.constant_column = with_intercept, .several_right_hand_sides = classes > 1});
   std::vector<double> penalties(rows.columns() * classes, objective.l2);
-  if (objective.intercept == Intercept::kFree)
-    std::fill(penalties.end() - static_cast<std::ptrdiff_t>(classes), penalties.end(), 0.0);
+  if (objective.intercept == Intercept::kFree) std::fill(penalties.end() - static_cast<std::ptrdiff_t>(classes), penalties.end(), 0.0);
 
   std::unique_ptr<NewtonProblem> smooth;
   std::vector<double> start(penalties.size());
@@ -193,10 +185,8 @@ Result<Fit> exact_smooth(const Problem& problem, const ExactSettings& settings, 
   } else {
     const Solver solver = fastest_solver({rows, penalties});
     smooth = std::make_unique<ScalarProblem>(problem, rows, penalties, solver);
-    const bool has_dual =
-        objective.task != Task::kLinear && objective.l2 > 0 && objective.intercept != Intercept::kFree;
-    if (solver == Solver::kCg && has_dual)
-      start = dual_start(*smooth, rows, {objective.task, problem.labels, objective.l2}, observer);
+    const bool has_dual = objective.task != Task::kLinear && objective.l2 > 0 && objective.intercept != Intercept::kFree;
+    if (solver == Solver::kCg && has_dual) start = dual_start(*smooth, rows, {objective.task, problem.labels, objective.l2}, observer);
   }
   PARLEY_TRY(Fit fit, newton(*smooth, std::move(start), settings, observer));
 

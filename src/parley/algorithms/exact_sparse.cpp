@@ -55,10 +55,8 @@ class ProximalNewton {
       if (iteration == 0) PARLEY_CHECK(check_finite());
       const double value = now_.value + penalty_;
       const double gap =
-          duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_, value, now_.value},
-                      1e6 * settings_.tolerance);
-      if (!std::isfinite(value) || !std::isfinite(gap))
-        return fail(failed("exact: the objective overflows; scale the features"));
+          duality_gap(problem_, *loss_, {coefficients_, margins_, now_.slope, gradient_, value, now_.value}, 1e6 * settings_.tolerance);
+      if (!std::isfinite(value) || !std::isfinite(gap)) return fail(failed("exact: the objective overflows; scale the features"));
       fit.history.push_back(value);
       fit.iterations = iteration;
       without_progress = gap < 0.9 * fit.gap ? 0 : without_progress + 1;
@@ -84,9 +82,7 @@ class ProximalNewton {
   }
 
  private:
-  [[nodiscard]] bool penalised(std::size_t c) const {
-    return objective_.intercept != glm::Intercept::kFree || c % stride_ != d_;
-  }
+  [[nodiscard]] bool penalised(std::size_t c) const { return objective_.intercept != glm::Intercept::kFree || c % stride_ != d_; }
 
   [[nodiscard]] double penalty(std::span<const double> coefficients) const {
     double absolute = 0;
@@ -102,8 +98,8 @@ class ProximalNewton {
   Result<void> check_finite() const {
     for (std::size_t c = 0; c < gradient_.size(); ++c)
       if (!std::isfinite(gradient_[c]))
-        return fail(bad_input({.field = fmt::format("column {}", c % stride_ + 1)},
-                              "features must be finite numbers whose sums do not overflow"));
+        return fail(
+            bad_input({.field = fmt::format("column {}", c % stride_ + 1)}, "features must be finite numbers whose sums do not overflow"));
     return {};
   }
 
@@ -135,8 +131,7 @@ class ProximalNewton {
     for (std::size_t c = 0; c < coefficients_.size(); ++c)
       if (penalised(c)) steepest = std::max(steepest, std::abs(smooth_gradient(c)));
     // On the ball the next multiplier is not known yet: the steepest newcomers, however many fit.
-    const double bar =
-        objective_.l1_radius ? 0.2 * steepest : kNearlyActive * std::min(steepest, objective_.l1);
+    const double bar = objective_.l1_radius ? 0.2 * steepest : kNearlyActive * std::min(steepest, objective_.l1);
     for (std::size_t c = 0; c < coefficients_.size(); ++c) {
       if (coefficients_[c] != 0.0 || !penalised(c))
         wanted.push_back(c);
@@ -150,23 +145,20 @@ class ProximalNewton {
         const double gb = std::abs(gradient_[b]);
         return ga != gb ? ga > gb : a < b;
       };
-      std::nth_element(newcomers.begin(), newcomers.begin() + static_cast<std::ptrdiff_t>(room),
-                       newcomers.end(), steeper);
+      std::nth_element(newcomers.begin(), newcomers.begin() + static_cast<std::ptrdiff_t>(room), newcomers.end(), steeper);
       newcomers.resize(room);
     }
     wanted.insert(wanted.end(), newcomers.begin(), newcomers.end());
     std::sort(wanted.begin(), wanted.end());
     // Keeping a set that already holds all that is wanted spares the copying of columns.
     // A much smaller set is worth the copy when its Hessian is computed anew anyway.
-    const std::size_t roomy =
-        loss_->quadratic() ? 2 * wanted.size() + kLeastNewcomers : wanted.size() + wanted.size() / 8;
+    const std::size_t roomy = loss_->quadratic() ? 2 * wanted.size() + kLeastNewcomers : wanted.size() + wanted.size() / 8;
     if ((roomy >= working_.size() || coefficients_.size() <= kSmallProblem) &&
         std::includes(working_.begin(), working_.end(), wanted.begin(), wanted.end()))
       return;
     working_ = std::move(wanted);
     std::vector<Coordinate> coordinates;
-    for (const std::size_t c : working_)
-      coordinates.push_back({static_cast<Index>(c % stride_), static_cast<int>(c / stride_)});
+    for (const std::size_t c : working_) coordinates.push_back({static_cast<Index>(c % stride_), static_cast<int>(c / stride_)});
     columns_.assign(problem_.features, std::move(coordinates));
     hessian_.clear();
   }

@@ -12,8 +12,7 @@ struct PenaltyTerms {
   double l1, l2;
 
   // Requires |scale * v|_inf <= l1 when l2 = 0.
-  double operator()(std::span<const double> w, std::span<const double> gradient,
-                    std::span<const char> penalised, double scale) const {
+  double operator()(std::span<const double> w, std::span<const double> gradient, std::span<const char> penalised, double scale) const {
     double sum = 0;
     for (std::size_t j = 0; j < w.size(); ++j) {
       if (!penalised[j]) continue;
@@ -94,8 +93,7 @@ double duality_gap(const Problem& problem, const MeanLoss& loss, const PrimalPoi
   }
   const double scaled = scale == 1.0 ? from_balance : loss.fenchel_young(at.margins, theta, scale);
   double gap = scaled + penalty(at.coefficients, gradient, penalised, scale);
-  if (objective.l2 > 0)
-    gap = std::min(gap, from_balance + penalty(at.coefficients, gradient, penalised, 1.0));
+  if (objective.l2 > 0) gap = std::min(gap, from_balance + penalty(at.coefficients, gradient, penalised, 1.0));
   return gap;
 }
 

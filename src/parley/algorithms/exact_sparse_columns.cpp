@@ -58,8 +58,8 @@ std::size_t copy_entries(const ColumnView& column, Index* rows, double* values) 
 void WorkingColumns::assign(const linalg::Matrix& features, std::vector<Coordinate> coordinates) {
   samples_ = static_cast<std::size_t>(features.rows());
   coordinates_ = std::move(coordinates);
-  one_class_ = std::all_of(coordinates_.begin(), coordinates_.end(),
-                           [](const Coordinate& coordinate) { return coordinate.class_number == 0; });
+  one_class_ =
+      std::all_of(coordinates_.begin(), coordinates_.end(), [](const Coordinate& coordinate) { return coordinate.class_number == 0; });
   copy_columns(features);
   make_rows();
   make_tiles();
@@ -78,8 +78,7 @@ void WorkingColumns::copy_columns(const linalg::Matrix& features) {
     const std::size_t at = starts_.back();
     if (coordinate.column == features.cols()) {
       const auto begin = static_cast<std::ptrdiff_t>(at);
-      std::iota(rows_.begin() + begin, rows_.begin() + begin + static_cast<std::ptrdiff_t>(samples_),
-                Index{0});
+      std::iota(rows_.begin() + begin, rows_.begin() + begin + static_cast<std::ptrdiff_t>(samples_), Index{0});
       std::fill_n(values_.begin() + begin, samples_, 1.0);
       starts_.push_back(at + samples_);
     } else {
@@ -113,8 +112,7 @@ void WorkingColumns::make_tiles() {
   tiles_.resize(tile_count() * samples_ * kTileWidth);
   for (std::size_t slot = 0; slot < size(); ++slot) {
     double* const to = tiles_.data() + (slot / kTileWidth) * samples_ * kTileWidth + slot % kTileWidth;
-    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k)
-      to[static_cast<std::size_t>(rows_[k]) * kTileWidth] = values_[k];
+    for (std::size_t k = starts_[slot]; k < starts_[slot + 1]; ++k) to[static_cast<std::size_t>(rows_[k]) * kTileWidth] = values_[k];
   }
 }
 
@@ -126,8 +124,7 @@ void WorkingColumns::multiply(std::span<const double> weights, std::span<double>
       for (std::size_t i = begin; i < end; ++i) {
         double sum = 0;
         if (values != nullptr) {
-          for (std::size_t k = row_starts_[i]; k < row_starts_[i + 1]; ++k)
-            sum += values[k] * weights[slots_[k]];
+          for (std::size_t k = row_starts_[i]; k < row_starts_[i + 1]; ++k) sum += values[k] * weights[slots_[k]];
         } else {
           for (std::size_t k = row_starts_[i]; k < row_starts_[i + 1]; ++k) sum += weights[slots_[k]];
         }

@@ -47,9 +47,7 @@ class WorkingColumns {
   [[nodiscard]] std::size_t row_start(std::size_t i) const { return row_starts_[i]; }
   [[nodiscard]] const std::uint32_t* slots() const { return slots_.data(); }
   // Null when every entry is 1.
-  [[nodiscard]] const double* row_values() const {
-    return row_values_.empty() ? nullptr : row_values_.data();
-  }
+  [[nodiscard]] const double* row_values() const { return row_values_.empty() ? nullptr : row_values_.data(); }
 
  private:
   void copy_columns(const linalg::Matrix& features);

@@ -53,12 +53,10 @@ void mirror(std::size_t size, std::span<double> square) {
   for (std::size_t top = 0; top < size; top += kBlock)
     for (std::size_t left = 0; left <= top; left += kBlock)
       for (std::size_t a = top; a < std::min(size, top + kBlock); ++a)
-        for (std::size_t b = left; b < std::min(a, left + kBlock); ++b)
-          square[b * size + a] = square[a * size + b];
+        for (std::size_t b = left; b < std::min(a, left + kBlock); ++b) square[b * size + a] = square[a * size + b];
 }
 
-void WorkingGram::run(const WorkingColumns& columns, std::span<const double> weights,
-                      std::span<double> gram) {
+void WorkingGram::run(const WorkingColumns& columns, std::span<const double> weights, std::span<double> gram) {
   if (columns.tiled())
     by_tiles(columns, weights, gram);
   else
@@ -66,8 +64,7 @@ void WorkingGram::run(const WorkingColumns& columns, std::span<const double> wei
   mirror(columns.size(), gram);
 }
 
-void WorkingGram::by_tiles(const WorkingColumns& columns, std::span<const double> weights,
-                           std::span<double> gram) {
+void WorkingGram::by_tiles(const WorkingColumns& columns, std::span<const double> weights, std::span<double> gram) {
   constexpr std::size_t kPanelRows = 256;  // a panel of all weighted tiles stays in the second-level cache
   constexpr std::size_t kTilesPerChunk = 4;
   const std::size_t rows = columns.samples();
@@ -86,16 +83,15 @@ void WorkingGram::by_tiles(const WorkingColumns& columns, std::span<const double
     parallel_chunks(tiles, kTilesPerChunk, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a)
         for (std::size_t b = 0; b <= a; ++b)
-          linalg::kernels().gram_tile(columns.tile(a) + first * kTile, &weighted_[b * kPanelRows * kTile],
-                                      count, &sums_[a * kTile * padded + b * kTile], padded);
+          linalg::kernels().gram_tile(columns.tile(a) + first * kTile, &weighted_[b * kPanelRows * kTile], count,
+                                      &sums_[a * kTile * padded + b * kTile], padded);
     });
   }
   const std::size_t size = columns.size();
   for (std::size_t a = 0; a < size; ++a) std::copy_n(&sums_[a * padded], a + 1, &gram[a * size]);
 }
 
-void WorkingGram::by_rows(const WorkingColumns& columns, std::span<const double> weights,
-                          std::span<double> gram) {
+void WorkingGram::by_rows(const WorkingColumns& columns, std::span<const double> weights, std::span<double> gram) {
   const std::size_t size = columns.size();
   const std::size_t rows = columns.samples();
   const std::size_t parts = part_number(columns);
@@ -112,11 +108,12 @@ void WorkingGram::by_rows(const WorkingColumns& columns, std::span<const double>
       const double weight = weights[i];
       if (columns.row_values() == nullptr) {
         const auto one = [](std::size_t) { return 1.0; };
-        add_pairs(row, size, into, [weight](std::size_t) { return weight; }, one);
+        add_pairs(
+            row, size, into, [weight](std::size_t) { return weight; }, one);
       } else {
         const double* const values = columns.row_values() + at;
-        add_pairs(row, size, into, [=](std::size_t p) { return weight * values[p]; },
-                  [=](std::size_t q) { return values[q]; });
+        add_pairs(
+            row, size, into, [=](std::size_t p) { return weight * values[p]; }, [=](std::size_t q) { return values[q]; });
       }
     }
   });

@@ -53,8 +53,7 @@ class ScalarMeanLoss final : public MeanLoss {
   ScalarMeanLoss(glm::Task task, std::span<const double> labels)
       : task_(task), labels_(labels), share_(1.0 / static_cast<double>(labels.size())) {}
 
-  void differentiate(std::span<const double> margins, std::span<const double> line, double length,
-                     Slopes& slopes) const override {
+  void differentiate(std::span<const double> margins, std::span<const double> line, double length, Slopes& slopes) const override {
     slopes.slope.resize(labels_.size());
     slopes.curvature.resize(labels_.size());
     slopes.value = look_along(task_, {labels_, margins, line}, length, slopes.slope, slopes.curvature).loss;
@@ -62,8 +61,7 @@ class ScalarMeanLoss final : public MeanLoss {
     for (double& curvature : slopes.curvature) curvature *= share_;
   }
 
-  void hessian(const WorkingColumns& columns, const Slopes& slopes,
-               std::span<double> hessian) const override {
+  void hessian(const WorkingColumns& columns, const Slopes& slopes, std::span<double> hessian) const override {
     gram_.run(columns, slopes.curvature, hessian);
   }
 
@@ -87,13 +85,11 @@ class ScalarMeanLoss final : public MeanLoss {
     }
   }
 
-  double fenchel_young(std::span<const double> margins, std::span<const double> theta,
-                       double scale) const override {
+  double fenchel_young(std::span<const double> margins, std::span<const double> theta, double scale) const override {
     const double to_derivative = -scale / share_;
     return share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
              double sum = 0;
-             for (std::size_t i = begin; i < end; ++i)
-               sum += row_fenchel_young(Loss{}, margins[i], labels_[i], to_derivative * theta[i]);
+             for (std::size_t i = begin; i < end; ++i) sum += row_fenchel_young(Loss{}, margins[i], labels_[i], to_derivative * theta[i]);
              return sum;
            });
   }
@@ -103,19 +99,16 @@ class ScalarMeanLoss final : public MeanLoss {
  private:
   glm::Task task_;
   std::span<const double> labels_;
-  double share_;  // 1/n
+  double share_;              // 1/n
   mutable WorkingGram gram_;  // its memory only
 };
 
 class SoftmaxMeanLoss final : public MeanLoss {
  public:
   SoftmaxMeanLoss(std::span<const double> labels, int classes)
-      : labels_(labels),
-        classes_(static_cast<std::size_t>(classes)),
-        share_(1.0 / static_cast<double>(labels.size())) {}
+      : labels_(labels), classes_(static_cast<std::size_t>(classes)), share_(1.0 / static_cast<double>(labels.size())) {}
 
-  void differentiate(std::span<const double> start, std::span<const double> line, double length,
-                     Slopes& slopes) const override {
+  void differentiate(std::span<const double> start, std::span<const double> line, double length, Slopes& slopes) const override {
     std::vector<double> margins(start.begin(), start.end());
     for (std::size_t c = 0; c < margins.size(); ++c) margins[c] += length * line[c];
     slopes.slope.resize(margins.size());
@@ -124,27 +117,25 @@ class SoftmaxMeanLoss final : public MeanLoss {
     slopes.curvature.resize(2 * margins.size());
     const std::span<double> p = std::span(slopes.curvature).first(margins.size());
     const std::span<double> rest = std::span(slopes.curvature).last(margins.size());
-    slopes.value =
-        share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
-          double sum = 0;
-          for (std::size_t i = begin; i < end; ++i) {
-            const double total = log_sum(margins, i);
-            sum += total - margins[at(label(i), i)];
-            for (std::size_t k = 0; k < classes_; ++k) p[at(k, i)] = std::exp(margins[at(k, i)] - total);
-            for (std::size_t k = 0; k < classes_; ++k) {
-              double others = 0;
-              for (std::size_t l = 0; l < classes_; ++l) others += l == k ? 0.0 : p[at(l, i)];
-              rest[at(k, i)] = others;
-              slopes.slope[at(k, i)] = share_ * (k == label(i) ? -others : p[at(k, i)]);
-            }
-          }
-          return sum;
-        });
+    slopes.value = share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
+                     double sum = 0;
+                     for (std::size_t i = begin; i < end; ++i) {
+                       const double total = log_sum(margins, i);
+                       sum += total - margins[at(label(i), i)];
+                       for (std::size_t k = 0; k < classes_; ++k) p[at(k, i)] = std::exp(margins[at(k, i)] - total);
+                       for (std::size_t k = 0; k < classes_; ++k) {
+                         double others = 0;
+                         for (std::size_t l = 0; l < classes_; ++l) others += l == k ? 0.0 : p[at(l, i)];
+                         rest[at(k, i)] = others;
+                         slopes.slope[at(k, i)] = share_ * (k == label(i) ? -others : p[at(k, i)]);
+                       }
+                     }
+                     return sum;
+                   });
   }
 
   // Second derivative by the margins of classes k and l: p_k (1[k = l] - p_l) / n.
-  void hessian(const WorkingColumns& columns, const Slopes& slopes,
-               std::span<double> hessian) const override {
+  void hessian(const WorkingColumns& columns, const Slopes& slopes, std::span<double> hessian) const override {
     const std::size_t size = columns.size();
     const auto coordinates = columns.coordinates();
     const std::span<const double> p = std::span(slopes.curvature).first(slopes.slope.size());
@@ -203,8 +194,7 @@ class SoftmaxMeanLoss final : public MeanLoss {
   }
 
   // lse(m) - <p, m> + sum_k p_k log p_k with p = e_y - n * scale * theta.
-  double fenchel_young(std::span<const double> margins, std::span<const double> theta,
-                       double scale) const override {
+  double fenchel_young(std::span<const double> margins, std::span<const double> theta, double scale) const override {
     const double rows = static_cast<double>(labels_.size());
     return share_ * parallel_sum(labels_.size(), kRowsPerChunk, [&](std::size_t begin, std::size_t end) {
              double sum = 0;
@@ -240,8 +230,7 @@ class SoftmaxMeanLoss final : public MeanLoss {
 }  // namespace
 
 std::unique_ptr<MeanLoss> mean_loss(const Problem& problem) {
-  if (problem.objective.task == glm::Task::kSoftmax)
-    return std::make_unique<SoftmaxMeanLoss>(problem.labels, problem.objective.classes);
+  if (problem.objective.task == glm::Task::kSoftmax) return std::make_unique<SoftmaxMeanLoss>(problem.labels, problem.objective.classes);
   return glm::with_loss(problem.objective.task, [&](auto loss) -> std::unique_ptr<MeanLoss> {
     return std::make_unique<ScalarMeanLoss<decltype(loss)>>(problem.objective.task, problem.labels);
   });

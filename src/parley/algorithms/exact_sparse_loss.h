@@ -21,20 +21,17 @@ class MeanLoss {
   virtual ~MeanLoss() = default;
 
   // At margins + length * line.
-  virtual void differentiate(std::span<const double> margins, std::span<const double> line, double length,
-                             Slopes& slopes) const = 0;
+  virtual void differentiate(std::span<const double> margins, std::span<const double> line, double length, Slopes& slopes) const = 0;
 
   // hessian (size x size, both triangles) of the mean loss by the weights of the working set.
-  virtual void hessian(const WorkingColumns& columns, const Slopes& slopes,
-                       std::span<double> hessian) const = 0;
+  virtual void hessian(const WorkingColumns& columns, const Slopes& slopes, std::span<double> hessian) const = 0;
 
   // Moves theta, given as minus the slopes, to a dual point whose entries sum to zero in every
   // class, inside the domain of the conjugate: what a free intercept asks of the dual.
   virtual void balance(std::span<double> theta) const = 0;
 
   // sum_i f_i(m_i) + f_i*(-scale * theta_i) + scale * theta_i m_i >= 0, with f_i = phi_i / n.
-  [[nodiscard]] virtual double fenchel_young(std::span<const double> margins, std::span<const double> theta,
-                                             double scale) const = 0;
+  [[nodiscard]] virtual double fenchel_young(std::span<const double> margins, std::span<const double> theta, double scale) const = 0;
 
   // Whether the second derivative does not depend on the margins.
   [[nodiscard]] virtual bool quadratic() const { return false; }

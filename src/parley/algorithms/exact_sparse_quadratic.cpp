@@ -23,8 +23,7 @@ double soft_threshold(double x, double by) {
 PARLEY_INLINE void add_scaled_body(double* into, const double* from, double factor, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) into[k] += factor * from[k];
 }
-PARLEY_KERNEL(void, add_scaled, (double* into, const double* from, double factor, std::size_t size),
-              (into, from, factor, size))
+PARLEY_KERNEL(void, add_scaled, (double* into, const double* from, double factor, std::size_t size), (into, from, factor, size))
 
 // Added to the diagonal of a factored block, relative to its largest entry: makes dependent columns
 // factorable; the gradient itself stays exact, so repeated steps still converge to the true minimiser.
@@ -32,8 +31,8 @@ constexpr double kRidge = 1e-10;
 
 }  // namespace
 
-QuadraticModel::QuadraticModel(std::vector<double> hessian, std::vector<double> gradient,
-                               std::vector<double> origin, std::vector<char> penalised)
+QuadraticModel::QuadraticModel(std::vector<double> hessian, std::vector<double> gradient, std::vector<double> origin,
+                               std::vector<char> penalised)
     : size_(gradient.size()),
       hessian_(std::move(hessian)),
       origin_gradient_(std::move(gradient)),
@@ -47,8 +46,7 @@ QuadraticModel::QuadraticModel(std::vector<double> hessian, std::vector<double> 
 
 double QuadraticModel::coordinate_violation(std::size_t j, double lambda) const {
   if (!penalised_[j]) return std::abs(gradient_[j]);
-  return u_[j] != 0.0 ? std::abs(gradient_[j] + lambda * sign(u_[j]))
-                      : std::max(0.0, std::abs(gradient_[j]) - lambda);
+  return u_[j] != 0.0 ? std::abs(gradient_[j] + lambda * sign(u_[j])) : std::max(0.0, std::abs(gradient_[j]) - lambda);
 }
 
 double QuadraticModel::violation(double lambda) const {
@@ -109,8 +107,7 @@ bool QuadraticModel::factor_active() {
   return cholesky(factor_, count);
 }
 
-double QuadraticModel::value(std::span<const double> u, std::span<const double> gradient,
-                             double lambda) const {
+double QuadraticModel::value(std::span<const double> u, std::span<const double> gradient, double lambda) const {
   double sum = 0;
   for (std::size_t j = 0; j < size_; ++j) {
     sum += 0.5 * (u[j] - origin_[j]) * (gradient[j] + origin_gradient_[j]);
@@ -174,8 +171,7 @@ void QuadraticModel::minimise(double lambda, double tolerance) {
     const double wrong = violation(lambda);
     if (wrong <= tolerance) return;
     const double reached = value(u_, gradient_, lambda);
-    idle =
-        wrong < 0.5 * least_violation || reached < least_value - 1e-14 * std::abs(least_value) ? 0 : idle + 1;
+    idle = wrong < 0.5 * least_violation || reached < least_value - 1e-14 * std::abs(least_value) ? 0 : idle + 1;
     if (idle == kPatience) return;
     least_violation = std::min(least_violation, wrong);
     least_value = std::min(least_value, reached);
@@ -183,8 +179,7 @@ void QuadraticModel::minimise(double lambda, double tolerance) {
     // As many sweeps as cost about half a factorisation of the active block.
     const std::size_t affordable = 4 + active_.size() * active_.size() / (6 * size_ + 1);
     bool settled = false;
-    for (std::size_t k = 0; k < affordable && !settled; ++k)
-      settled = sweep(active_, lambda) <= 0.3 * tolerance;
+    for (std::size_t k = 0; k < affordable && !settled; ++k) settled = sweep(active_, lambda) <= 0.3 * tolerance;
     if (settled) continue;
     for (int cut = 0; cut < 8 && !newton_step(lambda); ++cut) {
     }
@@ -197,8 +192,7 @@ double QuadraticModel::next_multiplier(double lambda, double excess) {
   collect_active();
   if (norm() > 0 && factor_active()) {
     std::vector<double> signs(active_.size());
-    for (std::size_t a = 0; a < active_.size(); ++a)
-      signs[a] = penalised_[active_[a]] ? sign(u_[active_[a]]) : 0.0;
+    for (std::size_t a = 0; a < active_.size(); ++a) signs[a] = penalised_[active_[a]] ? sign(u_[active_[a]]) : 0.0;
     std::vector<double> response = signs;
     cholesky_solve(factor_, active_.size(), response);
     const double slope = std::inner_product(signs.begin(), signs.end(), response.begin(), 0.0);
@@ -210,8 +204,7 @@ double QuadraticModel::next_multiplier(double lambda, double excess) {
   return 0.7 * std::min(lambda, steepest);
 }
 
-double QuadraticModel::minimise_on_ball(double radius, double least_lambda, double first_lambda,
-                                        double tolerance) {
+double QuadraticModel::minimise_on_ball(double radius, double least_lambda, double first_lambda, double tolerance) {
   double low = least_lambda;
   double high = std::numeric_limits<double>::infinity();
   double lambda = std::max(first_lambda, least_lambda);

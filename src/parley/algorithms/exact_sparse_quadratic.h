@@ -20,8 +20,7 @@ namespace parley::algorithms {
 class QuadraticModel {
  public:
   // hessian: size x size, both triangles, positive semidefinite. penalised: 1 or 0 per coordinate.
-  QuadraticModel(std::vector<double> hessian, std::vector<double> gradient, std::vector<double> origin,
-                 std::vector<char> penalised);
+  QuadraticModel(std::vector<double> hessian, std::vector<double> gradient, std::vector<double> origin, std::vector<char> penalised);
 
   // Both start from the current u (at first the origin) and stop when no coordinate violates its
   // optimality condition by more than `tolerance`, or when rounding allows no further progress.
@@ -44,8 +43,7 @@ class QuadraticModel {
   [[nodiscard]] bool factor_active();
   bool newton_step(double lambda);
   [[nodiscard]] double next_multiplier(double lambda, double excess);
-  [[nodiscard]] double value(std::span<const double> u, std::span<const double> gradient,
-                             double lambda) const;
+  [[nodiscard]] double value(std::span<const double> u, std::span<const double> gradient, double lambda) const;
   void refresh_gradient();
 
   std::size_t size_;

@@ -16,7 +16,8 @@ Result<void> check_averaging(const glm::Objective& objective, const LocalSetting
     return refuse("model.sparsity", "fedavg does not threshold; fed-iter-ht and fed-ht do", *objective.sparsity);
   if (objective.l1_radius) return refuse("model.l1_radius", "averaging knows no ball; use sparsity", *objective.l1_radius);
   if (objective.l1 != 0) return refuse("model.l1", "averaging takes gradient steps on smooth objectives; use sparsity", objective.l1);
-  if (!(settings.step >= 0) || !std::isfinite(settings.step)) return refuse("algorithm.step", "must be a number >= 0; 0 takes a safe one", settings.step);
+  if (!(settings.step >= 0) || !std::isfinite(settings.step))
+    return refuse("algorithm.step", "must be a number >= 0; 0 takes a safe one", settings.step);
   if (settings.rounds < 1) return refuse("algorithm.iterations", "must be at least 1", settings.rounds);
   if (settings.local_steps < 1) return refuse("algorithm.local_steps", "must be at least 1", settings.local_steps);
   if (settings.batch < 0) return refuse("algorithm.batch", "must be at least 0; 0 is all records", settings.batch);

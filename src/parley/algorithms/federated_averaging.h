@@ -75,9 +75,7 @@ class FederatedAveraging {
     return {0, step_size(objective_, settings_, row_norm), std::vector<double>(parameter_count(objective_, columns), 0.0)};
   }
 
-  Task ask(const Iterate& iterate) const {
-    return {iterate.round, iterate.step, packed<parts.threshold_average>(iterate.parameters)};
-  }
+  Task ask(const Iterate& iterate) const { return {iterate.round, iterate.step, packed<parts.threshold_average>(iterate.parameters)}; }
 
   // Charges the party's draws of the whole run. answer() does it where nobody has.
   Result<void> reserve(const RowShare& share, Memory& memory, privacy::Gate& gate) const {
@@ -95,9 +93,11 @@ class FederatedAveraging {
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     PARLEY_CHECK(reserve(share, memory, gate));
     PARLEY_TRY(const auto parameters, local_steps(objective_, settings_, work, share, memory.paid.get(), gate));
-    return privacy::derive([](const std::vector<double>& learnt, const std::int64_t& records) {
-      return Reply{records, packed<parts.threshold_steps>(learnt)};
-    }, parameters, privacy::Public{public_records(share)});
+    return privacy::derive(
+        [](const std::vector<double>& learnt, const std::int64_t& records) {
+          return Reply{records, packed<parts.threshold_steps>(learnt)};
+        },
+        parameters, privacy::Public{public_records(share)});
   }
 
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
@@ -110,8 +110,7 @@ class FederatedAveraging {
     }
     if (answers.size() == 0) return fail(failed("no party answered; there is nothing to average"));
     std::vector<double> average(iterate.parameters.size(), 0.0);
-    for (const auto& answer : answers)
-      linalg::axpy(static_cast<double>(answer.reply.records) / records, answer.reply.parameters, average);
+    for (const auto& answer : answers) linalg::axpy(static_cast<double>(answer.reply.records) / records, answer.reply.parameters, average);
     if (parts.threshold_average) keep_largest(objective_, average);
     return Iterate{iterate.round + 1, iterate.step, std::move(average)};
   }
@@ -119,8 +118,7 @@ class FederatedAveraging {
   bool done(const Iterate& iterate) const { return iterate.round >= settings_.rounds; }
 
  private:
-  FederatedAveraging(const glm::Objective& objective, const LocalSettings& settings)
-      : objective_(objective), settings_(settings) {}
+  FederatedAveraging(const glm::Objective& objective, const LocalSettings& settings) : objective_(objective), settings_(settings) {}
 
   glm::Objective objective_;
   LocalSettings settings_;

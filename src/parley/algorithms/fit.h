@@ -15,8 +15,8 @@ namespace parley::algorithms {
 struct PrivateTerms;  // private_terms.h
 
 struct Problem {
-  const linalg::Matrix& features;   // n x d
-  std::span<const double> labels;   // n; real, -1/+1, or class number 0..K-1, by task
+  const linalg::Matrix& features;  // n x d
+  std::span<const double> labels;  // n; real, -1/+1, or class number 0..K-1, by task
   glm::Objective objective;
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
 };

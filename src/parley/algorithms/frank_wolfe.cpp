@@ -16,37 +16,30 @@ namespace {
 Result<void> check(const Problem& problem, const FrankWolfeSettings& settings) {
   PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
   const glm::Objective& objective = problem.objective;
-  if (!objective.l1_radius)
-    return fail(bad_input({.field = "l1_radius"}, "frank-wolfe needs the radius of the l1 ball"));
+  if (!objective.l1_radius) return fail(bad_input({.field = "l1_radius"}, "frank-wolfe needs the radius of the l1 ball"));
   if (objective.l1 != 0)
-    return fail(bad_input({.field = "l1"},
-                          "frank-wolfe takes the constraint l1_radius instead of an l1 penalty",
-                          fmt::format("{}", objective.l1)));
-  if (objective.sparsity)
-    return fail(bad_input({.field = "sparsity"}, "frank-wolfe takes the constraint l1_radius instead",
-                          fmt::format("{}", *objective.sparsity)));
-  if (settings.iterations && *settings.iterations < 1)
     return fail(
-        bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
+        bad_input({.field = "l1"}, "frank-wolfe takes the constraint l1_radius instead of an l1 penalty", fmt::format("{}", objective.l1)));
+  if (objective.sparsity)
+    return fail(
+        bad_input({.field = "sparsity"}, "frank-wolfe takes the constraint l1_radius instead", fmt::format("{}", *objective.sparsity)));
+  if (settings.iterations && *settings.iterations < 1)
+    return fail(bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
   if (problem.privacy != nullptr && settings.step.value_or(FrankWolfeStep::kOpenLoop) != FrankWolfeStep::kOpenLoop)
     return fail(bad_input({.field = "step"}, "a private run takes open-loop steps: the others look at the data"));
   if (problem.privacy != nullptr && objective.intercept == glm::Intercept::kFree)
     return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
   if (!(settings.gap_tolerance >= 0) || !std::isfinite(settings.gap_tolerance))
-    return fail(bad_input({.field = "gap_tolerance"}, "must be a number >= 0",
-                          fmt::format("{}", settings.gap_tolerance)));
+    return fail(bad_input({.field = "gap_tolerance"}, "must be a number >= 0", fmt::format("{}", settings.gap_tolerance)));
   if (settings.mode == FrankWolfeMode::kGram && objective.task != glm::Task::kLinear)
     return fail(bad_input({.field = "mode"}, "Gram columns serve least squares only", name(objective.task)));
   // A free intercept has an optimum only if no class is missing; squared hinge reaches zero loss without.
-  if (objective.intercept == glm::Intercept::kFree && objective.task != glm::Task::kLinear &&
-      objective.task != glm::Task::kSquaredHinge) {
+  if (objective.intercept == glm::Intercept::kFree && objective.task != glm::Task::kLinear && objective.task != glm::Task::kSquaredHinge) {
     const bool softmax = objective.task == glm::Task::kSoftmax;
     for (int k = 0; k < (softmax ? objective.classes : 2); ++k) {
       const double label = softmax ? k : 2.0 * k - 1.0;
       if (std::find(problem.labels.begin(), problem.labels.end(), label) == problem.labels.end())
-        return fail(bad_input({.field = "labels"},
-                              "a free intercept needs rows of every class; none has label",
-                              fmt::format("{}", label)));
+        return fail(bad_input({.field = "labels"}, "a free intercept needs rows of every class; none has label", fmt::format("{}", label)));
     }
   }
   return {};
@@ -74,8 +67,7 @@ double step_size(FrankWolfeStep rule, int t, FrankWolfeIterate& iterate, const g
   return 0;
 }
 
-Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,
-                VertexChoice* choice) {
+Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer, VertexChoice* choice) {
   PARLEY_CHECK(check(problem, settings));
   const int iterations = settings.iterations.value_or(1000);
   const FrankWolfeStep step = settings.step.value_or(FrankWolfeStep::kLineSearch);
@@ -83,10 +75,8 @@ Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, cons
   const auto iterate = start(problem, settings);
   // A feature that is not finite makes its coordinate of X'q so, also where q is 0.
   const auto first = iterate->gradient();
-  if (const auto bad = std::find_if(first.begin(), first.end(), [](double g) { return !std::isfinite(g); });
-      bad != first.end())
-    return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not",
-                          fmt::format("{}", *bad)));
+  if (const auto bad = std::find_if(first.begin(), first.end(), [](double g) { return !std::isfinite(g); }); bad != first.end())
+    return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not", fmt::format("{}", *bad)));
 
   Fit fit{.certificate = Certificate::kFrankWolfeGap, .stop = Stop::kIterations};
   for (int t = 0;; ++t) {
@@ -96,8 +86,7 @@ Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, cons
     fit.iterations = t;
     if (t > 0) fit.history.push_back(objective);
     if (fit.gap <= settings.gap_tolerance) fit.stop = Stop::kConverged;
-    if (observer && !observer({t, objective, fit.gap}) && fit.stop != Stop::kConverged)
-      fit.stop = Stop::kInterrupted;
+    if (observer && !observer({t, objective, fit.gap}) && fit.stop != Stop::kConverged) fit.stop = Stop::kInterrupted;
     if (fit.stop != Stop::kIterations || t == iterations) break;
 
     const glm::Vertex vertex = choice == nullptr ? steepest : choice->choose(iterate->gradient());
@@ -110,15 +99,13 @@ Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, cons
 
 }  // namespace
 
-Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings,
-                        const Observer& observer) {
+Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer) {
   if (problem.privacy == nullptr) return run(problem, settings, observer, nullptr);
   PARLEY_CHECK(check(problem, settings));
   return frank_wolfe_private(problem, settings, observer);
 }
 
-Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,
-                        VertexChoice& choice) {
+Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer, VertexChoice& choice) {
   return run(problem, settings, observer, &choice);
 }
 

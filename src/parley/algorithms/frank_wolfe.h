@@ -36,10 +36,9 @@ enum class FrankWolfeMode { kAutomatic, kPlain, kGram };
 struct FrankWolfeSettings {
   std::optional<int> iterations;       // 1000; private: from n, d and the target
   std::optional<FrankWolfeStep> step;  // line search; private: open loop, and nothing else
-  double gap_tolerance = 1e-6;  // absolute, of the objective; 0: stop only at an exact optimum
+  double gap_tolerance = 1e-6;         // absolute, of the objective; 0: stop only at an exact optimum
   FrankWolfeMode mode = FrankWolfeMode::kAutomatic;
-  std::size_t gram_cache_bytes = std::size_t{1}
-                                 << 30;  // columns beyond it are computed each time they are chosen
+  std::size_t gram_cache_bytes = std::size_t{1} << 30;  // columns beyond it are computed each time they are chosen
 };
 
 // The part that decides where to go: from the gradient to a vertex. Coordinates are k*(d+c) + j, with c = 1
@@ -54,7 +53,6 @@ class VertexChoice {
 Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer);
 
 // With another choice than the steepest vertex. The reported gap stays that of the steepest vertex.
-Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer,
-                        VertexChoice& choice);
+Result<Fit> frank_wolfe(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer, VertexChoice& choice);
 
 }  // namespace parley::algorithms

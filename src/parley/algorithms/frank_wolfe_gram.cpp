@@ -90,9 +90,8 @@ class GramIterate final : public FrankWolfeIterate {
     const double s = weights_.scale();
     const PackedColumn* const cached = added_ == 0 ? nullptr : cached_column(added_at_);
     if (cached == nullptr) settle();
-    const Largest largest =
-        cached == nullptr ? largest_difference(s, alpha_, correlation_)
-                          : cached->add_and_find_largest(alpha_, std::exchange(added_, 0.0), s, correlation_);
+    const Largest largest = cached == nullptr ? largest_difference(s, alpha_, correlation_)
+                                              : cached->add_and_find_largest(alpha_, std::exchange(added_, 0.0), s, correlation_);
     return {largest.index, gradient_at(largest.index) > 0 ? -ball.radius : ball.radius};
   }
 
@@ -100,8 +99,7 @@ class GramIterate final : public FrankWolfeIterate {
     const double s = weights_.scale();
     const double rho = vertex.value;
     const std::size_t j = vertex.coordinate;
-    return {rho * gradient_at(j) - gradient_dot_weights(),
-            rho * (rho * diagonal(j) - 2.0 * s * alpha_[j]) + s * s * square_};
+    return {rho * gradient_at(j) - gradient_dot_weights(), rho * (rho * diagonal(j) - 2.0 * s * alpha_[j]) + s * s * square_};
   }
 
   double line_search(const glm::Vertex& vertex) override {
@@ -140,8 +138,7 @@ class GramIterate final : public FrankWolfeIterate {
   double diagonal(std::size_t j) {
     double& known = diagonal_[j];
     if (std::isnan(known)) {
-      const double square =
-          j < columns_ ? problem_.features.column_squared_norm(static_cast<Index>(j)) / n_ : 1.0;
+      const double square = j < columns_ ? problem_.features.column_squared_norm(static_cast<Index>(j)) / n_ : 1.0;
       known = square + l2() - (free_ ? means_[j] * means_[j] : 0.0);
     }
     return known;
@@ -177,8 +174,7 @@ class GramIterate final : public FrankWolfeIterate {
 
   // Q_j needs every row, or nearly so.
   [[nodiscard]] bool takes_a_pass(std::size_t j) const {
-    return j < columns_ &&
-           8 * problem_.features.column(static_cast<Index>(j)).count > static_cast<std::size_t>(problem_.features.rows());
+    return j < columns_ && 8 * problem_.features.column(static_cast<Index>(j)).count > static_cast<std::size_t>(problem_.features.rows());
   }
 
   // A pass over the matrix is bound by memory, so that Q_j and the columns that the next steps are likely to choose,
@@ -262,7 +258,7 @@ class GramIterate final : public FrankWolfeIterate {
   std::span<double> alpha_;
   std::span<double> correlation_;  // c
   std::vector<double> gradient_;
-  std::vector<double> diagonal_;      // Q_jj where known, else NaN
+  std::vector<double> diagonal_;                          // Q_jj where known, else NaN
   std::unordered_map<std::size_t, PackedColumn> cached_;  // Q_j where known
   std::vector<std::uint8_t> chosen_;                      // times that Q_j was added from rows, and a few more
   SparseSum sum_;

@@ -65,9 +65,7 @@ class MarginIterate final : public FrankWolfeIterate {
   std::span<const double> gradient() override { return gradient_; }
   double gradient_at(std::size_t coordinate) override { return gradient_[coordinate]; }
   glm::Vertex steepest(const glm::L1Ball& ball) override { return ball.minimise_linear(gradient_); }
-  double gradient_dot_weights() override {
-    return weights_.scale() * linalg::dot(gradient_, weights_.unscaled());
-  }
+  double gradient_dot_weights() override { return weights_.scale() * linalg::dot(gradient_, weights_.unscaled()); }
 
   Segment segment(const glm::Vertex& vertex) override {
     aim(vertex);
@@ -109,9 +107,7 @@ class MarginIterate final : public FrankWolfeIterate {
   [[nodiscard]] double l2() const { return problem_.objective.l2; }
   [[nodiscard]] double n() const { return static_cast<double>(rows_); }
 
-  std::span<double> plane(std::vector<double>& of, std::size_t k) {
-    return std::span(of).subspan(k * rows_, rows_);
-  }
+  std::span<double> plane(std::vector<double>& of, std::size_t k) { return std::span(of).subspan(k * rows_, rows_); }
 
   void add_column(std::size_t coordinate, double factor, std::vector<double>& margins) {
     const std::size_t j = coordinate % width_;
@@ -144,8 +140,7 @@ class MarginIterate final : public FrankWolfeIterate {
     // <W, vertex - W> from ||vertex||^2 = ||W||^2 + 2 <W, vertex - W> + ||vertex - W||^2.
     const double inner = 0.5 * (vertex.value * vertex.value - weights_.squared_norm() - distance);
     glm::loss_derivatives(task(), shifted_, problem_.labels, derivatives_);
-    SlopeAndCurvature at{linalg::dot(derivatives_, direction_) / n() + l2() * (inner + gamma * distance),
-                         l2() * distance};
+    SlopeAndCurvature at{linalg::dot(derivatives_, direction_) / n() + l2() * (inner + gamma * distance), l2() * distance};
     glm::loss_curvatures(task(), shifted_, problem_.labels, derivatives_);
     double curvature = 0;
     if (task() == Task::kSoftmax) {
@@ -216,8 +211,7 @@ class MarginIterate final : public FrankWolfeIterate {
       if (size <= 1e-16 || (size < 1e-9 && size > 0.5 * smallest_slope)) return;
       smallest_slope = std::min(smallest_slope, size);
       glm::loss_curvatures(task(), shifted_, problem_.labels, derivatives_);  // probabilities
-      Eigen::MatrixXd hessian =
-          Eigen::MatrixXd::Constant(k_classes, k_classes, 1.0 / static_cast<double>(classes_));
+      Eigen::MatrixXd hessian = Eigen::MatrixXd::Constant(k_classes, k_classes, 1.0 / static_cast<double>(classes_));
       for (std::size_t a = 0; a < classes_; ++a) {
         double sum = 0;
         for (const double p : plane(derivatives_, a)) sum += p;
@@ -231,8 +225,7 @@ class MarginIterate final : public FrankWolfeIterate {
       const double rounding = 1e-15 * std::abs(before);
       double after = before;
       for (double length = 1; length > 1e-6; length *= 0.5) {
-        for (std::size_t k = 0; k < classes_; ++k)
-          intercepts_[k] = from[k] - length * step[static_cast<Eigen::Index>(k)];
+        for (std::size_t k = 0; k < classes_; ++k) intercepts_[k] = from[k] - length * step[static_cast<Eigen::Index>(k)];
         shift(intercepts_);
         after = glm::mean_loss(task(), shifted_, problem_.labels);
         if (after <= before + rounding) break;
@@ -247,8 +240,7 @@ class MarginIterate final : public FrankWolfeIterate {
   void evaluate() {
     if (free_) fit_free_intercepts();
     shift(intercepts_);
-    objective_ = glm::mean_loss_and_derivatives(task(), shifted_, problem_.labels, derivatives_) +
-                 0.5 * l2() * weights_.squared_norm();
+    objective_ = glm::mean_loss_and_derivatives(task(), shifted_, problem_.labels, derivatives_) + 0.5 * l2() * weights_.squared_norm();
     linalg::scale(1.0 / n(), derivatives_);
     for (std::size_t k = 0; k < classes_; ++k) {
       const auto target = std::span(gradient_).subspan(k * width_, width_);

@@ -42,17 +42,15 @@ Result<double> selection_cost(const PrivateTerms& terms, std::int64_t steps) {
   if (terms.calibration == Calibration::kProved) return privacy::selection_epsilon(terms.target, steps);
   // Talwar et al.: Laplace scale R sqrt(8 T ln(1/delta)) / (n epsilon) on every score. Scores have sensitivity D = 2R/n, and
   // report-noisy-max at scale b costs 2D/b: twice what a count of one record instead of two makes of it.
-  return 4 * terms.target.epsilon.value() /
-         std::sqrt(8 * static_cast<double>(steps) * std::log(1 / terms.target.delta.value()));
+  return 4 * terms.target.epsilon.value() / std::sqrt(8 * static_cast<double>(steps) * std::log(1 / terms.target.delta.value()));
 }
 
 // Charges all selections, or as many as the budget holds.
 Result<VertexPlan> reserve(const PrivateTerms& terms, std::int64_t steps) {
   PARLEY_TRY(const double cost, selection_cost(terms, steps));
   PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(cost));
-  const privacy::Mechanism selection = terms.calibration == Calibration::kPaper
-                                           ? privacy::Mechanism{privacy::Pure{cost}}
-                                           : privacy::Mechanism{privacy::Exponential{cost}};
+  const privacy::Mechanism selection =
+      terms.calibration == Calibration::kPaper ? privacy::Mechanism{privacy::Pure{cost}} : privacy::Mechanism{privacy::Exponential{cost}};
   PARLEY_TRY(const std::int64_t held, terms.gate->reserve({.step = {{selection, 1}}, .steps = steps}, terms.target.delta));
   return VertexPlan{epsilon, held};
 }
@@ -94,10 +92,9 @@ Result<Fit> frank_wolfe_private(const Problem& whole, const FrankWolfeSettings& 
   const std::size_t coordinates = coordinates_of(problem);
   const std::int64_t asked = settings.iterations ? *settings.iterations : suggested_steps(whole);
   PARLEY_TRY(const VertexPlan plan, reserve(terms, asked));
-  PARLEY_TRY(const std::unique_ptr<PrivateVertices> vertices,
-             settings.mode != FrankWolfeMode::kPlain && residuals_need_no_clip(problem)
-                 ? residual_vertices(problem, settings, plan)
-                 : margin_vertices(problem, settings, plan));
+  PARLEY_TRY(const std::unique_ptr<PrivateVertices> vertices, settings.mode != FrankWolfeMode::kPlain && residuals_need_no_clip(problem)
+                                                                  ? residual_vertices(problem, settings, plan)
+                                                                  : margin_vertices(problem, settings, plan));
 
   ScaledWeights weights(coordinates);
   Fit fit{.stop = plan.steps < asked ? Stop::kBudgetEnded : Stop::kIterations};

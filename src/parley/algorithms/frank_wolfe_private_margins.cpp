@@ -64,8 +64,8 @@ class MarginVertices final : public PrivateVertices {
 
   Result<void> open() {
     if (problem_.privacy->calibration == Calibration::kProved) {
-      PARLEY_TRY(board_, privacy::SignedBoard::open(*problem_.privacy->gate,
-                                                    {plan_.epsilon, sums_.score_sensitivity(DescentRule{})}, sums_.coordinates()));
+      PARLEY_TRY(board_, privacy::SignedBoard::open(*problem_.privacy->gate, {plan_.epsilon, sums_.score_sensitivity(DescentRule{})},
+                                                    sums_.coordinates()));
     }
     margins_.refresh(sums_);
     return rank_all();
@@ -83,9 +83,8 @@ class MarginVertices final : public PrivateVertices {
     penalties_ = 0.5 * problem_.objective.l2 * weights.squared_norm();
     const bool due = !lazy_ || refresh_due(t, refreshed_);
     if (due) refreshed_ = t;
-    const Changed changed =
-        due ? margins_.shrink_add_and_refresh(change.fold, weights.scale(), coordinate, change.added, sums_)
-            : margins_.shrink_and_add(change.fold, weights.scale(), coordinate, change.added, sums_);
+    const Changed changed = due ? margins_.shrink_add_and_refresh(change.fold, weights.scale(), coordinate, change.added, sums_)
+                                : margins_.shrink_and_add(change.fold, weights.scale(), coordinate, change.added, sums_);
     if (changed == Changed::kAll) return rank_all();
     if (board_) PARLEY_CHECK(board_->set_some(sums_.touched(), sums_.scores_of(DescentRule{penalty_.rule()}, sums_.touched())));
     for (const std::size_t c : penalty_.support()) PARLEY_CHECK(rank(c));

@@ -104,8 +104,7 @@ class ResidualVertices final : public PrivateVertices {
 bool residuals_need_no_clip(const Problem& problem) {
   return problem.objective.task == glm::Task::kLinear && problem.objective.intercept == glm::Intercept::kNone &&
          problem.privacy->calibration == Calibration::kProved &&
-         problem.privacy->derivative_bound >=
-             ResidualSums::residual_bound(*problem.privacy->features, residual_settings(problem));
+         problem.privacy->derivative_bound >= ResidualSums::residual_bound(*problem.privacy->features, residual_settings(problem));
 }
 
 Result<std::unique_ptr<PrivateVertices>> residual_vertices(const Problem& problem, const FrankWolfeSettings& settings,
@@ -114,8 +113,8 @@ Result<std::unique_ptr<PrivateVertices>> residual_vertices(const Problem& proble
   residual.steps = plan.steps;
   residual.cache_bytes = settings.gram_cache_bytes;
   PARLEY_TRY(ResidualSums sums, ResidualSums::make(*problem.privacy->features, problem.labels, residual));
-  PARLEY_TRY(ShrinkingBoard board, ShrinkingBoard::open(*problem.privacy->gate, {plan.epsilon, sums.score_sensitivity()},
-                                                        sums.coordinates()));
+  PARLEY_TRY(ShrinkingBoard board,
+             ShrinkingBoard::open(*problem.privacy->gate, {plan.epsilon, sums.score_sensitivity()}, sums.coordinates()));
   auto vertices = std::make_unique<ResidualVertices>(problem, std::move(sums), std::move(board));
   PARLEY_CHECK(vertices->open_window());
   return vertices;

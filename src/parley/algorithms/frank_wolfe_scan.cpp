@@ -15,8 +15,7 @@ constexpr std::size_t kBlock = 512;  // places: what a block needs stays in the 
 constexpr std::size_t kLanes = 32;   // enough independent maxima to hide the latency of one
 
 // The largest of `bar` and the sizes. Lanes are folded only when one of them is above the bar.
-inline __attribute__((always_inline)) double largest_of(double s, const double* x, const double* c,
-                                                        std::size_t count, double bar) {
+inline __attribute__((always_inline)) double largest_of(double s, const double* x, const double* c, std::size_t count, double bar) {
   double lanes[kLanes];
   std::fill_n(lanes, kLanes, bar);
   std::size_t i = 0;
@@ -38,12 +37,12 @@ double largest_baseline(double s, const double* x, const double* c, std::size_t 
   return largest_of(s, x, c, count, bar);
 }
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) double largest_avx2(double s, const double* x, const double* c,
-                                                    std::size_t count, double bar) {
+__attribute__((target("avx2"))) double largest_avx2(double s, const double* x, const double* c, std::size_t count, double bar) {
   return largest_of(s, x, c, count, bar);
 }
-__attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) double largest_avx512(
-    double s, const double* x, const double* c, std::size_t count, double bar) {
+__attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) double largest_avx512(double s, const double* x,
+                                                                                                   const double* c, std::size_t count,
+                                                                                                   double bar) {
   return largest_of(s, x, c, count, bar);
 }
 #endif
@@ -57,27 +56,25 @@ auto* best_largest() {
   return largest;
 }
 
-std::size_t block_count(std::size_t size) { return (size + kBlock - 1) / kBlock; }
+std::size_t block_count(std::size_t size) {
+  return (size + kBlock - 1) / kBlock;
+}
 
 // The maximum over blocks that are shown in order.
 class Search {
  public:
-  Search(double s, std::span<const double> x, std::span<const double> c) : s_(s), x_(x), c_(c) {
-    assert(x.size() == c.size());
-  }
+  Search(double s, std::span<const double> x, std::span<const double> c) : s_(s), x_(x), c_(c) { assert(x.size() == c.size()); }
 
   void see(std::size_t block) {
     const std::size_t begin = block * kBlock;
-    const double size = largest_(s_, x_.data() + begin, c_.data() + begin, std::min(kBlock, x_.size() - begin),
-                                 best_.size);
+    const double size = largest_(s_, x_.data() + begin, c_.data() + begin, std::min(kBlock, x_.size() - begin), best_.size);
     if (size > best_.size) best_ = {begin, size};
   }
 
   // The same sums again, in strides of the lanes until one has it.
   Largest found() {
     std::size_t& at = best_.index;
-    while (at + kLanes <= x_.size() && largest_(s_, x_.data() + at, c_.data() + at, kLanes, -1) != best_.size)
-      at += kLanes;
+    while (at + kLanes <= x_.size() && largest_(s_, x_.data() + at, c_.data() + at, kLanes, -1) != best_.size) at += kLanes;
     while (__builtin_fabs(s_ * x_[at] - c_[at]) != best_.size) ++at;
     return best_;
   }

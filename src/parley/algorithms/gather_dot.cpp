@@ -12,8 +12,7 @@ namespace parley::algorithms {
 
 #if defined(__x86_64__)
 
-const bool kCanGather = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512vl");
+const bool kCanGather = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 
 namespace {
 
@@ -36,20 +35,17 @@ inline __mmask16 first(std::size_t count) {
 }
 
 template <class Column>
-PARLEY_GATHERS inline float dot_of(const Column* columns, const float* values, std::size_t count,
-                                   const float* w) {
+PARLEY_GATHERS inline float dot_of(const Column* columns, const float* values, std::size_t count, const float* w) {
   __m512 even = _mm512_setzero_ps();
   __m512 odd = _mm512_setzero_ps();
   std::size_t k = 0;
   for (; k + 32 <= count; k += 32) {
     even = _mm512_fmadd_ps(_mm512_i32gather_ps(wide(columns + k, kAll), w, 4), wide(values + k, kAll), even);
-    odd = _mm512_fmadd_ps(_mm512_i32gather_ps(wide(columns + k + 16, kAll), w, 4),
-                          wide(values + k + 16, kAll), odd);
+    odd = _mm512_fmadd_ps(_mm512_i32gather_ps(wide(columns + k + 16, kAll), w, 4), wide(values + k + 16, kAll), odd);
   }
   for (; k < count; k += 16) {
     const __mmask16 mask = count - k >= 16 ? kAll : first(count - k);
-    const __m512 gathered =
-        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask, wide(columns + k, mask), w, 4);
+    const __m512 gathered = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask, wide(columns + k, mask), w, 4);
     even = _mm512_fmadd_ps(gathered, wide(values + k, mask), even);
   }
   return _mm512_reduce_add_ps(_mm512_add_ps(even, odd));
@@ -60,20 +56,17 @@ PARLEY_GATHERS inline float sum_of(const Column* columns, std::size_t count, con
   __m512 total = _mm512_setzero_ps();
   for (std::size_t k = 0; k < count; k += 16) {
     const __mmask16 mask = count - k >= 16 ? kAll : first(count - k);
-    total = _mm512_add_ps(total,
-                          _mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask, wide(columns + k, mask), w, 4));
+    total = _mm512_add_ps(total, _mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask, wide(columns + k, mask), w, 4));
   }
   return _mm512_reduce_add_ps(total);
 }
 
 }  // namespace
 
-PARLEY_GATHERS float gather_dot(const std::uint16_t* columns, const float* values, std::size_t count,
-                                const float* w) {
+PARLEY_GATHERS float gather_dot(const std::uint16_t* columns, const float* values, std::size_t count, const float* w) {
   return dot_of(columns, values, count, w);
 }
-PARLEY_GATHERS float gather_dot(const std::uint32_t* columns, const float* values, std::size_t count,
-                                const float* w) {
+PARLEY_GATHERS float gather_dot(const std::uint32_t* columns, const float* values, std::size_t count, const float* w) {
   return dot_of(columns, values, count, w);
 }
 PARLEY_GATHERS float gather_sum(const std::uint16_t* columns, std::size_t count, const float* w) {

@@ -21,11 +21,11 @@ Result<void> check(const Problem& problem, const GreedySettings& settings) {
   PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
   const glm::Objective& objective = problem.objective;
   if (objective.l1_radius)
-    return fail(bad_input({.field = "l1_radius"}, "greedy-cd takes penalties (l1, l2), not constraints",
-                          fmt::format("{}", *objective.l1_radius)));
+    return fail(
+        bad_input({.field = "l1_radius"}, "greedy-cd takes penalties (l1, l2), not constraints", fmt::format("{}", *objective.l1_radius)));
   if (objective.sparsity)
-    return fail(bad_input({.field = "sparsity"}, "greedy-cd takes penalties (l1, l2), not constraints",
-                          fmt::format("{}", *objective.sparsity)));
+    return fail(
+        bad_input({.field = "sparsity"}, "greedy-cd takes penalties (l1, l2), not constraints", fmt::format("{}", *objective.sparsity)));
   if (settings.rule == GreedyRule::kSmooth && objective.l1 > 0)
     return fail(bad_input({.field = "rule"}, "gs is for smooth objectives; with an l1 penalty use gs-s, gs-r or gs-q",
                           fmt::format("l1 = {}", objective.l1)));
@@ -42,8 +42,7 @@ Result<void> check(const Problem& problem, const GreedySettings& settings) {
     return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
   if (settings.smoothness == SmoothnessFrom::kData)
     return fail(
-        bad_input({.field = "smoothness"},
-                  "a private run of greedy-cd takes it from the bounds, or privately (privacy.smoothness)"));
+        bad_input({.field = "smoothness"}, "a private run of greedy-cd takes it from the bounds, or privately (privacy.smoothness)"));
   return {};
 }
 
@@ -84,8 +83,7 @@ struct GreedyPoint {
   }
   void set_slopes() {
     const bool smooth = scores.rule == GreedyRule::kSmooth;
-    for (std::size_t j = 0; j < slopes.size(); ++j)
-      slopes[j] = 1 / std::sqrt(smoothness[j] + (smooth ? scores.penalty_at(j).l2 : 0.0));
+    for (std::size_t j = 0; j < slopes.size(); ++j) slopes[j] = 1 / std::sqrt(smoothness[j] + (smooth ? scores.penalty_at(j).l2 : 0.0));
     const auto same = [](std::span<const double> of) {
       return std::all_of(of.begin(), of.end(), [&](double value) { return value == of.front(); });
     };
@@ -123,9 +121,9 @@ Result<void> refresh(GreedyPoint& point, Site& site) {
 // One step of the algorithm, whoever answers for the data.
 template <class Site>
 Result<void> step(GreedyPoint& point, Site& site, double gamma) {
-  PARLEY_TRY(const std::size_t j, site.select(point.scores));     // (3)
+  PARLEY_TRY(const std::size_t j, site.select(point.scores));  // (3)
   PARLEY_TRY(const double partial, site.partial(j));
-  const double change = point.step(j, partial, gamma);            // (4)
+  const double change = point.step(j, partial, gamma);  // (4)
   if (point.margins.add(j, change, site.sums()) == Changed::kAll) return site.rank_all(point.scores);
   PARLEY_CHECK(site.rank_touched(point.scores));
   return site.rank(j, point.scores);
@@ -159,8 +157,7 @@ Result<Fit> openly(const Problem& problem, const GreedySettings& settings, const
       largest = std::max(largest, point.scores.penalty_at(c).subgradient_distance(point.weights[c], site.sums().gradient(c)));
     return largest;
   };
-  if (!std::isfinite(distance()))
-    return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not"));
+  if (!std::isfinite(distance())) return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not"));
 
   Fit fit{.certificate = Certificate::kGradientNorm, .stop = Stop::kIterations};
   while (fit.iterations < steps) {

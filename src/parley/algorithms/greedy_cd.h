@@ -35,10 +35,9 @@ enum class SmoothnessFrom { kData, kBounds };
 struct GreedySettings {
   std::optional<int> iterations;  // 1000; private: from n, d and the target (greedy_cd_noise.h)
   GreedyRule rule = GreedyRule::kStep;
-  double step = 1;           // gamma; 1 never raises the objective
-  double tolerance = 1e-12;  // stops when the best score's square / 2, a decrease, is at most this; not for private runs
-  std::optional<SmoothnessFrom>
-      smoothness;  // kData; private: what PrivateTerms::smoothness says, and never kData
+  double step = 1;                           // gamma; 1 never raises the objective
+  double tolerance = 1e-12;                  // stops when the best score's square / 2, a decrease, is at most this; not for private runs
+  std::optional<SmoothnessFrom> smoothness;  // kData; private: what PrivateTerms::smoothness says, and never kData
   std::optional<double> share;               // private: of each step's cost, for the selection
   Upkeep upkeep = Upkeep::kAutomatic;
 };

@@ -40,32 +40,26 @@ Result<GreedyNoise> laplace_noise(const privacy::Target& target, const GreedySha
     GreedyNoise noise{.selection_epsilon = std::sqrt(8 * share) * scale,
                       .laplace = true,
                       .value_noise = shape.value_sensitivity / (std::sqrt(2 * (1 - share)) * scale)};
-    PARLEY_TRY(const Event value, Gate::laplace_event(shape.value_sensitivity, privacy::ExactSums::value_grain(),
-                                                      {noise.value_noise}));
+    PARLEY_TRY(const Event value, Gate::laplace_event(shape.value_sensitivity, privacy::ExactSums::value_grain(), {noise.value_noise}));
     noise.step = {{privacy::Exponential{noise.selection_epsilon}, 1}, value};
     return noise;
   };
   const auto plan_at = [&](double scale) {
     const auto noise = at(scale);
-    return privacy::Plan{target.neighbours, noise ? whole_run(shape, noise->step)
-                                                  : std::vector<Event>{{privacy::Unprotected{}, 1}}};
+    return privacy::Plan{target.neighbours, noise ? whole_run(shape, noise->step) : std::vector<Event>{{privacy::Unprotected{}, 1}}};
   };
-  const double guess = target.epsilon.value() / static_cast<double>(shape.steps) /
-                       (std::sqrt(8 * share) + std::sqrt(2 * (1 - share)));
+  const double guess = target.epsilon.value() / static_cast<double>(shape.steps) / (std::sqrt(8 * share) + std::sqrt(2 * (1 - share)));
   PARLEY_TRY(const double scale, privacy::largest_scale(plan_at, target, guess));
   return at(scale);
 }
 
 Result<GreedyNoise> gaussian_noise(const privacy::Target& target, const GreedyShape& shape, double share) {
   const privacy::Grain grain = privacy::ExactSums::value_grain();
-  PARLEY_TRY(const privacy::StepNoise noise,
-             privacy::step_noise(target, {.steps = shape.steps,
-                                          .share = share,
-                                          .value_sensitivity = grain.grains(shape.value_sensitivity),
-                                          .once = shape.once}));
-  return GreedyNoise{.selection_epsilon = noise.selection_epsilon,
-                     .value_noise = noise.value_sigma * grain.value(),
-                     .step = noise.step};
+  PARLEY_TRY(
+      const privacy::StepNoise noise,
+      privacy::step_noise(
+          target, {.steps = shape.steps, .share = share, .value_sensitivity = grain.grains(shape.value_sensitivity), .once = shape.once}));
+  return GreedyNoise{.selection_epsilon = noise.selection_epsilon, .value_noise = noise.value_sigma * grain.value(), .step = noise.step};
 }
 
 Result<GreedyNoise> paper_noise(const privacy::Target& target, const GreedyShape& shape) {
@@ -80,10 +74,8 @@ Result<GreedyNoise> paper_noise(const privacy::Target& target, const GreedyShape
     const double middle = 0.5 * (low + high);
     (within(middle) ? low : high) = middle;
   }
-  GreedyNoise noise{.selection_epsilon = 2 * low, .noisy_max = true, .laplace = true,
-                    .value_noise = shape.value_sensitivity / low};
-  PARLEY_TRY(const Event value, Gate::laplace_event(shape.value_sensitivity, privacy::ExactSums::value_grain(),
-                                                    {noise.value_noise}));
+  GreedyNoise noise{.selection_epsilon = 2 * low, .noisy_max = true, .laplace = true, .value_noise = shape.value_sensitivity / low};
+  PARLEY_TRY(const Event value, Gate::laplace_event(shape.value_sensitivity, privacy::ExactSums::value_grain(), {noise.value_noise}));
   noise.step = {{privacy::Pure{noise.selection_epsilon}, 1}, value};
   return noise;
 }
@@ -91,8 +83,7 @@ Result<GreedyNoise> paper_noise(const privacy::Target& target, const GreedyShape
 Result<GreedyNoise> proved_noise(const privacy::Target& target, const GreedyShape& shape) {
   const double share = shape.share.value_or(algorithms::selection_share(shape.coordinates));
   PARLEY_TRY(GreedyNoise gaussian, gaussian_noise(target, shape, share));
-  if (shape.steps > kFewSteps && target.epsilon.value() < kCheapStep * static_cast<double>(shape.steps))
-    return gaussian;
+  if (shape.steps > kFewSteps && target.epsilon.value() < kCheapStep * static_cast<double>(shape.steps)) return gaussian;
   PARLEY_TRY(GreedyNoise laplace, laplace_noise(target, shape, share));
   // The sum of the two squares that the share balances.
   const auto loss = [&](const GreedyNoise& noise) {
@@ -113,8 +104,7 @@ double selection_share(std::size_t coordinates) {
 std::int64_t greedy_steps(const privacy::Target& target, double records, std::size_t coordinates) {
   // Beyond two visits of every coordinate, steps buy little and their noise stays.
   const double most = std::min(kMostSteps, 2 * static_cast<double>(coordinates));
-  return steps_within_signal(target, records, coordinates,
-                             {.share = selection_share(coordinates), .signal = kSignal, .most = most});
+  return steps_within_signal(target, records, coordinates, {.share = selection_share(coordinates), .signal = kSignal, .most = most});
 }
 
 Result<GreedyNoise> greedy_noise(const PrivateTerms& terms, const GreedyShape& shape) {
@@ -124,8 +114,8 @@ Result<GreedyNoise> greedy_noise(const PrivateTerms& terms, const GreedyShape& s
   if (!shape.once.empty()) return proved_noise(terms.target, shape);
   using Key = std::tuple<double, double, privacy::Neighbours, std::int64_t, std::size_t, double, double>;
   thread_local std::map<Key, GreedyNoise> known;
-  const Key key{terms.target.epsilon.value(), terms.target.delta.value(), terms.target.neighbours, shape.steps,
-                shape.coordinates, shape.value_sensitivity, shape.share.value_or(0)};
+  const Key key{terms.target.epsilon.value(), terms.target.delta.value(), terms.target.neighbours, shape.steps, shape.coordinates,
+                shape.value_sensitivity,      shape.share.value_or(0)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   PARLEY_TRY(GreedyNoise noise, proved_noise(terms.target, shape));
   if (known.size() >= kMostKept) known.clear();

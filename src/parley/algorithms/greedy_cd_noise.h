@@ -33,8 +33,8 @@ struct GreedyNoise {
 struct GreedyShape {
   std::int64_t steps = 1;
   std::size_t coordinates = 1;
-  double value_sensitivity = 2;  // in contributions, as ExactSums states it
-  std::optional<double> share;   // of the selection; by the rule above when absent
+  double value_sensitivity = 2;        // in contributions, as ExactSums states it
+  std::optional<double> share;         // of the selection; by the rule above when absent
   std::vector<privacy::Event> once{};  // what the run releases before the steps, with its noise fixed already
 };
 

@@ -95,9 +95,7 @@ struct GreedyScores {
   [[nodiscard]] double offset(std::size_t coordinate) const {
     return penalty.l1 + (penalty.l2 + smoothness_at(coordinate)) * std::abs(weights[coordinate]);
   }
-  [[nodiscard]] double smoothness_at(std::size_t coordinate) const {
-    return smoothness[alike ? 0 : column(coordinate)];
-  }
+  [[nodiscard]] double smoothness_at(std::size_t coordinate) const { return smoothness[alike ? 0 : column(coordinate)]; }
 };
 
 }  // namespace parley::algorithms

@@ -21,16 +21,14 @@ Result<GatedSite> GatedSite::reserve(const Problem& problem, std::int64_t steps,
                                                .value_sensitivity = site.sums_.value_sensitivity(),
                                                .share = share,
                                                .once = once}));
-  PARLEY_TRY(site.steps_, terms.gate->reserve({.once = once, .step = site.noise_.step, .steps = steps},
-                                              terms.target.delta));
+  PARLEY_TRY(site.steps_, terms.gate->reserve({.once = once, .step = site.noise_.step, .steps = steps}, terms.target.delta));
   return site;
 }
 
 Result<void> GatedSite::rank_by(const GreedyScores& scores) {
   if (noise_.noisy_max) return {};
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(noise_.selection_epsilon));
-  PARLEY_TRY(board_,
-             ScoreBoard::open(*gate_, {epsilon, sums_.score_sensitivity(scores)}, sums_.coordinates()));
+  PARLEY_TRY(board_, ScoreBoard::open(*gate_, {epsilon, sums_.score_sensitivity(scores)}, sums_.coordinates()));
   return {};
 }
 

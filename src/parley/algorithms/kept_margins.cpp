@@ -36,8 +36,7 @@ KeptMargins::KeptMargins(const Problem& problem, Upkeep upkeep)
 bool KeptMargins::by_rows(std::size_t coordinate) const {
   if (is_constant(coordinate) || upkeep_ == Upkeep::kPass) return false;
   if (upkeep_ == Upkeep::kRows) return true;
-  return cheaper_by_rows(
-      static_cast<double>(problem_.features.column(static_cast<Index>(coordinate % width_)).count));
+  return cheaper_by_rows(static_cast<double>(problem_.features.column(static_cast<Index>(coordinate % width_)).count));
 }
 
 bool KeptMargins::cheaper_by_rows(double rows) const {
@@ -48,13 +47,10 @@ bool KeptMargins::cheaper_by_rows(double rows) const {
   constexpr double kPassed = 1.3, kPassedDense = 0.3, kDerived = 5, kWeighed = 20;
   const auto classes = static_cast<double>(classes_), coordinates = static_cast<double>(classes_ * width_);
   const auto dense = static_cast<double>(problem_.features.dense_columns().size());
-  const double sparse =
-      std::max(0.0, static_cast<double>(problem_.features.nonzeros()) / rows_ - dense);  // a row
+  const double sparse = std::max(0.0, static_cast<double>(problem_.features.nonzeros()) / rows_ - dense);  // a row
   const double touched = classes * rows * (sparse + dense);
-  const double by_rows = classes * rows * (kRow + kPushed * sparse + kPushedDense * dense) +
-                         kRanked * std::min(touched, coordinates);
-  const double by_pass =
-      classes * rows_ * (kPassed * sparse + kPassedDense * dense + kDerived) + kWeighed * coordinates;
+  const double by_rows = classes * rows * (kRow + kPushed * sparse + kPushedDense * dense) + kRanked * std::min(touched, coordinates);
+  const double by_pass = classes * rows_ * (kPassed * sparse + kPassedDense * dense + kDerived) + kWeighed * coordinates;
   return by_rows < by_pass;
 }
 
@@ -72,9 +68,8 @@ void KeptMargins::move_all(std::size_t coordinate, double change) {
     return;
   }
   // The same rounding as move_touched(), which a kernel of whole columns need not have.
-  problem_.features.for_each_in_column(static_cast<Index>(coordinate % width_), [&](Index i, double value) {
-    plane[static_cast<std::size_t>(i)] += value * change;
-  });
+  problem_.features.for_each_in_column(static_cast<Index>(coordinate % width_),
+                                       [&](Index i, double value) { plane[static_cast<std::size_t>(i)] += value * change; });
 }
 
 // derivatives_ is class by class; the sums want it record by record.
@@ -90,8 +85,7 @@ void KeptMargins::derive_all() {
   margins_.resize(products_.size());
   derivatives_.resize(products_.size());
   std::transform(products_.begin(), products_.end(), margins_.begin(), [this](double z) { return scale_ * z; });
-  loss_sum_ =
-      rows_ * glm::mean_loss_and_derivatives(problem_.objective.task, margins_, problem_.labels, derivatives_);
+  loss_sum_ = rows_ * glm::mean_loss_and_derivatives(problem_.objective.task, margins_, problem_.labels, derivatives_);
   by_record(problem_.labels.size());
 }
 
@@ -121,8 +115,7 @@ void KeptMargins::move_touched(std::size_t coordinate, double change) {
   const auto labels = std::span(touched_labels_).first(rows);
   gather_touched();
   loss_sum_ -= count * glm::mean_loss(task, margins_, labels);
-  problem_.features.for_each_in_column(
-      column, [&](Index i, double value) { plane[static_cast<std::size_t>(i)] += value * change; });
+  problem_.features.for_each_in_column(column, [&](Index i, double value) { plane[static_cast<std::size_t>(i)] += value * change; });
   gather_touched();
   derivatives_.resize(margins_.size());
   loss_sum_ += count * glm::mean_loss_and_derivatives(task, margins_, labels, derivatives_);
@@ -167,8 +160,7 @@ void PlainSums::assign_row(Index row, std::span<const double> derivatives) {
     const double change = derivatives[k] - known;
     if (change == 0) continue;
     known = derivatives[k];
-    features_.for_each_in_row_by_kind(
-        row, [&](Index j, double value) { add(k * width_ + static_cast<std::size_t>(j), change * value); });
+    features_.for_each_in_row_by_kind(row, [&](Index j, double value) { add(k * width_ + static_cast<std::size_t>(j), change * value); });
     if (width_ != columns_) add(k * width_ + columns_, change);
   }
 }

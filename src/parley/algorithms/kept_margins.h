@@ -64,10 +64,10 @@ class KeptMargins {
 
   double scale_ = 1;
   double loss_sum_ = 0;
-  std::vector<double> products_;       // Z, class by class
-  std::vector<double> margins_;        // of the rows in question, class by class
-  std::vector<double> derivatives_;    // of the same rows, record by record
-  std::vector<double> by_class_;       // scratch of softmax
+  std::vector<double> products_;     // Z, class by class
+  std::vector<double> margins_;      // of the rows in question, class by class
+  std::vector<double> derivatives_;  // of the same rows, record by record
+  std::vector<double> by_class_;     // scratch of softmax
   std::size_t touched_count_ = 0;
   std::vector<linalg::Index> touched_;  // the first touched_count_
   std::vector<double> touched_labels_;
@@ -133,8 +133,7 @@ class PlainSums {
   void assign(std::span<const double> derivatives);  // record by record
   void assign_row(linalg::Index row, std::span<const double> derivatives);
   void assign_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives) {
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
+    for (std::size_t r = 0; r < rows.size(); ++r) assign_row(rows[r], derivatives.subspan(r * classes_, classes_));
   }
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return touched_; }  // since forget_touched()
   void forget_touched();

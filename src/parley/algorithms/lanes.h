@@ -24,8 +24,8 @@ enum class Isa { kBase, kAvx2, kAvx512 };
 
 inline Isa isa() {
 #if defined(__x86_64__)
-  static const Isa found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
+  static const Isa found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                                   __builtin_cpu_supports("avx512bw")
                                ? Isa::kAvx512
                            : __builtin_cpu_supports("avx2") ? Isa::kAvx2
                                                             : Isa::kBase;
@@ -49,16 +49,25 @@ PARLEY_INLINE double sum(const Lanes& lanes) {
 
 // PARLEY_KERNEL(result, name, (parameters), (arguments)) defines name() from an always-inline name_body() of
 // the same parameters, compiled for each instruction set.
-#define PARLEY_KERNEL(result, name, parameters, arguments)                      \
-  PARLEY_TARGET_AVX512 result name##_avx512 parameters { return name##_body arguments; } \
-  PARLEY_TARGET_AVX2 result name##_avx2 parameters { return name##_body arguments; }     \
-  result name##_base parameters { return name##_body arguments; }               \
-  result name parameters {                                                      \
-    switch (isa()) {                                                            \
-      case Isa::kAvx512: return name##_avx512 arguments;                        \
-      case Isa::kAvx2: return name##_avx2 arguments;                            \
-      default: return name##_base arguments;                                    \
-    }                                                                           \
+#define PARLEY_KERNEL(result, name, parameters, arguments) \
+  PARLEY_TARGET_AVX512 result name##_avx512 parameters {   \
+    return name##_body arguments;                          \
+  }                                                        \
+  PARLEY_TARGET_AVX2 result name##_avx2 parameters {       \
+    return name##_body arguments;                          \
+  }                                                        \
+  result name##_base parameters {                          \
+    return name##_body arguments;                          \
+  }                                                        \
+  result name parameters {                                 \
+    switch (isa()) {                                       \
+      case Isa::kAvx512:                                   \
+        return name##_avx512 arguments;                    \
+      case Isa::kAvx2:                                     \
+        return name##_avx2 arguments;                      \
+      default:                                             \
+        return name##_base arguments;                      \
+    }                                                      \
   }
 
 }  // namespace parley::algorithms

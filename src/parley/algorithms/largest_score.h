@@ -10,8 +10,7 @@ namespace parley::algorithms {
 
 class LargestScore {
  public:
-  explicit LargestScore(std::size_t size)
-      : scores_(size), largest_((size + kGroup - 1) / kGroup), marked_(largest_.size(), 1) {}
+  explicit LargestScore(std::size_t size) : scores_(size), largest_((size + kGroup - 1) / kGroup), marked_(largest_.size(), 1) {}
 
   void update(std::size_t index, double score) {
     scores_[index] = score;

@@ -66,23 +66,20 @@ void keep_largest(const glm::Objective& objective, std::span<double> parameters)
 
 std::vector<std::size_t> draw_batch(const LocalSettings& settings, const RowShare& share, std::int64_t round, int k) {
   const std::size_t records = share.labels.size();
-  const double wanted = std::ceil(static_cast<double>(settings.batch) *
-                                  std::pow(settings.batch_growth, -static_cast<double>(round)));
+  const double wanted = std::ceil(static_cast<double>(settings.batch) * std::pow(settings.batch_growth, -static_cast<double>(round)));
   if (settings.batch == 0 || !(wanted < static_cast<double>(records))) {
     std::vector<std::size_t> all(records);
     std::iota(all.begin(), all.end(), std::size_t{0});
     return all;
   }
   data::Random random(settings.seed, static_cast<std::uint64_t>(share.party),
-                      static_cast<std::uint64_t>(round) * static_cast<std::uint64_t>(settings.local_steps) +
-                          static_cast<std::uint64_t>(k));
+                      static_cast<std::uint64_t>(round) * static_cast<std::uint64_t>(settings.local_steps) + static_cast<std::uint64_t>(k));
   const auto drawn = data::distinct_numbers(random, static_cast<std::uint64_t>(wanted), records);
   return {drawn.begin(), drawn.end()};
 }
 
 std::int64_t public_records(const RowShare& share) {
-  return share.privacy == nullptr ? static_cast<std::int64_t>(share.labels.size())
-                                  : static_cast<std::int64_t>(share.privacy->records());
+  return share.privacy == nullptr ? static_cast<std::int64_t>(share.labels.size()) : static_cast<std::int64_t>(share.privacy->records());
 }
 
 double step_size(const glm::Objective& objective, const LocalSettings& settings, double row_norm) {
@@ -107,18 +104,20 @@ privacy::Private<std::vector<double>> open_local_steps(const glm::Objective& obj
 }
 
 Result<privacy::Released<std::vector<double>>> local_steps(const glm::Objective& objective, const LocalSettings& settings,
-                                                           const LocalWork& work, const RowShare& share,
-                                                           PrivateLocalSteps* paid, privacy::Gate& gate) {
+                                                           const LocalWork& work, const RowShare& share, PrivateLocalSteps* paid,
+                                                           privacy::Gate& gate) {
   if (share.privacy == nullptr) return gate.unprotected(open_local_steps(objective, settings, work, share));
   const privacy::Public rule{Step{objective, work.step, work.after, 1 / paid->expected_batch()}};
   auto parameters = privacy::derive([](const std::vector<double>& start) { return start; }, privacy::Public{work.parameters});
   for (int k = 0; k < settings.local_steps; ++k) {
     PARLEY_TRY(const auto sum, paid->sum(parameters.value(), gate));
-    parameters = privacy::derive([](const std::vector<double>& from, const std::vector<double>& noisy, const Step& moves) {
-      std::vector<double> to = from;
-      moves(noisy, to);
-      return to;
-    }, parameters, sum, rule);
+    parameters = privacy::derive(
+        [](const std::vector<double>& from, const std::vector<double>& noisy, const Step& moves) {
+          std::vector<double> to = from;
+          moves(noisy, to);
+          return to;
+        },
+        parameters, sum, rule);
   }
   return parameters;
 }

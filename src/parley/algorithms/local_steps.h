@@ -26,13 +26,13 @@
 namespace parley::algorithms {
 
 struct LocalSettings {
-  int rounds = 100;          // T
-  int local_steps = 5;       // K
-  double step = 0;           // gamma; 0: 1/L with L a bound of the curvature of one record's loss
-  std::int64_t batch = 0;    // b; 0: all records
-  double batch_growth = 1;   // in (0, 1]
-  double clip = 0;           // private runs: the norm one record's gradient may have; 0: its largest at a model of zeros.
-                             // Where the unit is the client: the norm of its update, which must be given
+  int rounds = 100;         // T
+  int local_steps = 5;      // K
+  double step = 0;          // gamma; 0: 1/L with L a bound of the curvature of one record's loss
+  std::int64_t batch = 0;   // b; 0: all records
+  double batch_growth = 1;  // in (0, 1]
+  double clip = 0;          // private runs: the norm one record's gradient may have; 0: its largest at a model of zeros.
+                            // Where the unit is the client: the norm of its update, which must be given
   std::uint64_t seed = 0;
 };
 
@@ -75,7 +75,7 @@ privacy::Private<std::vector<double>> open_local_steps(const glm::Objective& obj
 
 // The parameters after K steps. `paid`: what a private run reserved in its first round.
 Result<privacy::Released<std::vector<double>>> local_steps(const glm::Objective& objective, const LocalSettings& settings,
-                                                           const LocalWork& work, const RowShare& share,
-                                                           PrivateLocalSteps* paid, privacy::Gate& gate);
+                                                           const LocalWork& work, const RowShare& share, PrivateLocalSteps* paid,
+                                                           privacy::Gate& gate);
 
 }  // namespace parley::algorithms

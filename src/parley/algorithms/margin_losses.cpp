@@ -24,8 +24,7 @@ struct LogisticValues {
     const double t = y * m;
     const double e = glm::exp_of_nonpositive(-std::abs(t));
     const double inverse = 1.0 / (1.0 + e);
-    return {glm::log1p_of_unit(e) + std::max(-t, 0.0), -y * ((t >= 0 ? e : 1.0) * inverse),
-            e * inverse * inverse};
+    return {glm::log1p_of_unit(e) + std::max(-t, 0.0), -y * ((t >= 0 ? e : 1.0) * inverse), e * inverse * inverse};
   }
 };
 
@@ -104,8 +103,7 @@ PARLEY_KERNEL(LinePoint, look_squared, (const Chunk& chunk), (chunk))
 
 }  // namespace
 
-LinePoint look_along(glm::Task task, const MarginLine& at, double t, std::span<double> derivatives,
-                     std::span<double> curvatures) {
+LinePoint look_along(glm::Task task, const MarginLine& at, double t, std::span<double> derivatives, std::span<double> curvatures) {
   const std::size_t n = at.margins.size();
   std::vector<LinePoint> parts(chunk_count(n, kGrain));
   parallel_chunks(n, kGrain, [&](std::size_t begin, std::size_t end) {

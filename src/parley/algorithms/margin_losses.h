@@ -22,7 +22,6 @@ struct MarginLine {
 };
 
 // Threaded; the same result for every number of threads.
-LinePoint look_along(glm::Task task, const MarginLine& at, double t, std::span<double> derivatives,
-                     std::span<double> curvatures);
+LinePoint look_along(glm::Task task, const MarginLine& at, double t, std::span<double> derivatives, std::span<double> curvatures);
 
 }  // namespace parley::algorithms

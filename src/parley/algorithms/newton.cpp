@@ -15,9 +15,7 @@ struct Line {
 
   double penalty_at_start = 0;
 
-  [[nodiscard]] double penalty(double t) const {
-    return penalty_at_start + t * linear + 0.5 * t * t * quadratic;
-  }
+  [[nodiscard]] double penalty(double t) const { return penalty_at_start + t * linear + 0.5 * t * t * quadratic; }
 };
 
 struct Step {
@@ -75,8 +73,8 @@ Error no_minimum() {
 
 }  // namespace
 
-long double penalty_mismatch(std::span<const double> penalties, std::span<const double> weights,
-                             std::span<const double> image, long double n) {
+long double penalty_mismatch(std::span<const double> penalties, std::span<const double> weights, std::span<const double> image,
+                             long double n) {
   const double l2 = *std::max_element(penalties.begin(), penalties.end());
   long double sum = 0;
   for (std::size_t j = 0; j < weights.size(); ++j)
@@ -87,8 +85,7 @@ long double penalty_mismatch(std::span<const double> penalties, std::span<const 
   return sum;
 }
 
-Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings,
-                   const Observer& observer) {
+Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings, const Observer& observer) {
   const std::span<const double> penalties = problem.penalties();
   const std::size_t size = penalties.size();
   const double l2 = size == 0 ? 0 : *std::max_element(penalties.begin(), penalties.end());
@@ -133,8 +130,7 @@ Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const Ex
     if (!std::isfinite(gradient_norm) || !std::isfinite(objective))
       return fail(bad_input({.field = "features"}, "every value and its square must be finite"));
     if (iteration == 0) first_norm = gradient_norm;
-    const double limit = l2 > 0 ? settings.tolerance * std::min(1.0, objective)
-                                : settings.tolerance * std::max(1.0, first_norm);
+    const double limit = l2 > 0 ? settings.tolerance * std::min(1.0, objective) : settings.tolerance * std::max(1.0, first_norm);
     double gap = l2 > 0 ? (gradient_norm * gradient_norm - free_part) / (2 * l2) : gradient_norm;
     if (l2 > 0 && !all_penalised && gap <= limit) gap = std::max(gap, problem.duality_gap(weights));
     history.push_back(objective);

@@ -41,11 +41,10 @@ class NewtonProblem {
 
 // l2/2 |w|^2 + |A'alpha / n|^2 / (2 l2) over the penalised weights: their part of a duality gap. `image` is
 // A'alpha.
-long double penalty_mismatch(std::span<const double> penalties, std::span<const double> weights,
-                             std::span<const double> image, long double n);
+long double penalty_mismatch(std::span<const double> penalties, std::span<const double> weights, std::span<const double> image,
+                             long double n);
 
 // Starts at `weights`, one per penalty; Fit::weights are numbered likewise.
-Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings,
-                   const Observer& observer);
+Result<Fit> newton(NewtonProblem& problem, std::vector<double> weights, const ExactSettings& settings, const Observer& observer);
 
 }  // namespace parley::algorithms

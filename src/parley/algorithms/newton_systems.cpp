@@ -23,8 +23,7 @@ class GramSolver : public NewtonSolver {
  public:
   explicit GramSolver(const NewtonSystem& system) : system_(system) {}
 
-  void solve(std::span<const double> c, std::span<const double> gradient, double,
-             std::span<double> step) override {
+  void solve(std::span<const double> c, std::span<const double> gradient, double, std::span<double> step) override {
     const std::size_t d = system_.rows.columns();
     if (!is_still_good(c)) factor(c);
     ++uses_;
@@ -88,8 +87,7 @@ class KernelSolver : public NewtonSolver {
     system.rows.kernel(kernel_);
   }
 
-  void solve(std::span<const double> c, std::span<const double> gradient, double,
-             std::span<double> step) override {
+  void solve(std::span<const double> c, std::span<const double> gradient, double, std::span<double> step) override {
     const std::size_t n = system_.rows.rows();
     const double l2 = system_.penalties.front();
     std::vector<double> root(n);
@@ -124,8 +122,7 @@ class CgSolver : public NewtonSolver {
  public:
   explicit CgSolver(const NewtonSystem& system) : system_(system) {}
 
-  void solve(std::span<const double> c, std::span<const double> gradient, double forcing,
-             std::span<double> step) override {
+  void solve(std::span<const double> c, std::span<const double> gradient, double forcing, std::span<double> step) override {
     const std::span<const double> penalties = system_.penalties;
     std::vector<double> diagonal(penalties.size());
     system_.rows.curvature_diagonal(c, diagonal);
@@ -143,8 +140,8 @@ class CgSolver : public NewtonSolver {
 
 }  // namespace
 
-void conjugate_gradients(const Product& product, std::span<const double> diagonal,
-                         std::span<const double> gradient, double forcing, std::span<double> step) {
+void conjugate_gradients(const Product& product, std::span<const double> diagonal, std::span<const double> gradient, double forcing,
+                         std::span<double> step) {
   constexpr int kMostProducts = 500;
   const std::size_t size = gradient.size();
   std::vector<double> inverse(size);
@@ -204,8 +201,8 @@ Solver fastest_solver(const NewtonSystem& system) {
   const double by_cg = kProducts * 2 * nonzeros;
   const double by_gram = system.rows.pair_count() / 2 + d * d * d / 24;
   const double by_kernel = n * n * n / 24 + n * nonzeros / 16;
-  const bool alike = std::all_of(system.penalties.begin(), system.penalties.end(),
-                                 [&](double l2) { return l2 > 0 && l2 == system.penalties.front(); });
+  const bool alike =
+      std::all_of(system.penalties.begin(), system.penalties.end(), [&](double l2) { return l2 > 0 && l2 == system.penalties.front(); });
   constexpr double kLargestSquare = 4000;  // columns or rows: 128 MB
   if (d <= kLargestSquare && by_gram <= by_cg && (!alike || by_gram <= by_kernel)) return Solver::kGram;
   if (alike && n <= kLargestSquare && by_kernel <= by_cg) return Solver::kKernel;

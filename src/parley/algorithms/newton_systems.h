@@ -24,15 +24,14 @@ class NewtonSolver {
  public:
   virtual ~NewtonSolver() = default;
   // `forcing`: the relative residual at which an iterative solver may stop.
-  virtual void solve(std::span<const double> c, std::span<const double> gradient, double forcing,
-                     std::span<double> step) = 0;
+  virtual void solve(std::span<const double> c, std::span<const double> gradient, double forcing, std::span<double> step) = 0;
 };
 
 // Preconditioned conjugate gradients for H p = -g from p = 0, until the residual in the norm of the inverse
 // diagonal has fallen to `forcing` times its start. `product(v, out)` gives H v, `diagonal` that of H.
 using Product = std::function<void(std::span<const double>, std::span<double>)>;
-void conjugate_gradients(const Product& product, std::span<const double> diagonal,
-                         std::span<const double> gradient, double forcing, std::span<double> step);
+void conjugate_gradients(const Product& product, std::span<const double> diagonal, std::span<const double> gradient, double forcing,
+                         std::span<double> step);
 
 enum class Solver { kGram, kKernel, kCg };
 

@@ -21,7 +21,7 @@ double default_clip(const glm::Objective& objective, const PrivateTerms& terms) 
 }  // namespace
 
 Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm::Objective& objective, const LocalSettings& settings,
-                                                            const RowShare& share, privacy::Gate& gate) {
+                                                                      const RowShare& share, privacy::Gate& gate) {
   if (objective.intercept == glm::Intercept::kFree)
     return fail(bad_input({.field = "model.intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
   if (settings.batch_growth != 1)

@@ -24,7 +24,7 @@ class PrivateLocalSteps {
  public:
   // Charges the steps of the whole run; `share` must outlive it.
   static Result<std::shared_ptr<PrivateLocalSteps>> reserve(const glm::Objective& objective, const LocalSettings& settings,
-                                                       const RowShare& share, privacy::Gate& gate);
+                                                            const RowShare& share, privacy::Gate& gate);
 
   // A noisy sum of gradients at these parameters; Fault::kBudgetEnded when the steps that were paid for are used up.
   Result<privacy::Released<std::vector<double>>> sum(std::span<const double> parameters, privacy::Gate& gate);

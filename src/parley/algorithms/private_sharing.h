@@ -30,9 +30,9 @@ class PrivateSharing {
 
  private:
   PrivateSharing() = default;
-  double target_bound_ = 0;  // T
+  double target_bound_ = 0;                             // T
   std::optional<privacy::ProvedDistance> sensitivity_;  // set by reserve()
-  privacy::ClipRule rule_;   // V and the grain
+  privacy::ClipRule rule_;                              // V and the grain
   privacy::Deviation noise_;
 };
 

@@ -22,14 +22,13 @@ inline double log_candidates(std::size_t candidates) {
 }
 
 struct StepRule {
-  double share = 1;    // s
+  double share = 1;  // s
   double signal = 0.1;
   double most = 1000;  // steps
 };
 
 // At least 1.
-inline std::int64_t steps_within_signal(const privacy::Target& target, double records, std::size_t candidates,
-                                        const StepRule& rule) {
+inline std::int64_t steps_within_signal(const privacy::Target& target, double records, std::size_t candidates, const StepRule& rule) {
   const auto one_value = privacy::gaussian_noise(target, 1);
   if (!one_value) return 1;
   const double rho = 0.5 / (*one_value * *one_value);
@@ -39,12 +38,11 @@ inline std::int64_t steps_within_signal(const privacy::Target& target, double re
 
 inline Result<privacy::ExactSums> exact_sums_of(const Problem& problem) {
   const PrivateTerms& terms = *problem.privacy;
-  return privacy::ExactSums::make(*terms.features,
-                                  {.derivative_bound = terms.derivative_bound,
-                                   .classes = problem.objective.classes,
-                                   .constant = problem.objective.intercept == glm::Intercept::kPenalised,
-                                   .neighbours = terms.target.neighbours,
-                                   .unit = terms.unit});
+  return privacy::ExactSums::make(*terms.features, {.derivative_bound = terms.derivative_bound,
+                                                    .classes = problem.objective.classes,
+                                                    .constant = problem.objective.intercept == glm::Intercept::kPenalised,
+                                                    .neighbours = terms.target.neighbours,
+                                                    .unit = terms.unit});
 }
 
 }  // namespace parley::algorithms

@@ -35,9 +35,9 @@ struct PrivateTerms {
   privacy::Unit unit = privacy::Unit::kRecord;
   Calibration calibration = Calibration::kProved;
   Smoothness smoothness = Smoothness::kBounds;
-  double derivative_bound = 1;  // R: every record's derivative of the loss is clipped to [-R, R]
-  double row_bound = 1;         // ||x_i||_2 of the features as the trainer sees them
-  double label_bound = 1;       // |y_i|
+  double derivative_bound = 1;                      // R: every record's derivative of the loss is clipped to [-R, R]
+  double row_bound = 1;                             // ||x_i||_2 of the features as the trainer sees them
+  double label_bound = 1;                           // |y_i|
   const privacy::GridFeatures* features = nullptr;  // Problem::features is its matrix; it knows the columns' bounds
   privacy::Gate* gate = nullptr;
 

@@ -66,9 +66,10 @@ Result<RidgeFactor> RidgeFactor::make(const ColumnShare& share, double ridge) {
   made.by_records_ = columns > records;
   made.size_ = std::min(columns, records);
   if (made.size_ > kLargestSquare)
-    return fail(bad_input({.field = "algorithm.name"},
-                          fmt::format("admm-sharing factors a square of the smaller of records and columns; {} is its limit", kLargestSquare),
-                          fmt::format("{}", made.size_)));
+    return fail(
+        bad_input({.field = "algorithm.name"},
+                  fmt::format("admm-sharing factors a square of the smaller of records and columns; {} is its limit", kLargestSquare),
+                  fmt::format("{}", made.size_)));
   if (made.by_records_) {
     made.factor_.resize(records * records);
     linalg::weighted_gram(transposed(share.features), {}, made.factor_);

@@ -9,9 +9,9 @@ namespace parley::algorithms {
 struct PrivateTerms;  // private_terms.h
 
 struct RowShare {
-  int party = 0;               // number in the job's list of parties: decides its random numbers
-  linalg::Matrix features;     // n_i x d
-  std::vector<double> labels;  // n_i; real, -1/+1, or class number 0..K-1, by task
+  int party = 0;                          // number in the job's list of parties: decides its random numbers
+  linalg::Matrix features;                // n_i x d
+  std::vector<double> labels;             // n_i; real, -1/+1, or class number 0..K-1, by task
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
 };
 

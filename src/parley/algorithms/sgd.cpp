@@ -76,9 +76,7 @@ class Iterate {
       if (!is_free(c)) counted.push_back(weights_[c]);
     if (objective.l1_radius) glm::L1Ball{*objective.l1_radius}.project(counted);
     if (objective.sparsity)
-      glm::SparseSet{static_cast<std::size_t>(*objective.sparsity),
-                     static_cast<std::size_t>(objective.classes)}
-          .project(counted);
+      glm::SparseSet{static_cast<std::size_t>(*objective.sparsity), static_cast<std::size_t>(objective.classes)}.project(counted);
     auto next = counted.begin();
     for (std::size_t c = 0; c < weights_.size(); ++c)
       if (!is_free(c)) weights_[c] = *next++;
@@ -101,8 +99,7 @@ void split(const Problem& problem, std::span<const double> coordinates, Fit& fit
   const std::size_t width = coordinates.size() / static_cast<std::size_t>(problem.objective.classes);
   fit.weights.clear();
   fit.intercepts.clear();
-  for (std::size_t c = 0; c < coordinates.size(); ++c)
-    (c % width < columns ? fit.weights : fit.intercepts).push_back(coordinates[c]);
+  for (std::size_t c = 0; c < coordinates.size(); ++c) (c % width < columns ? fit.weights : fit.intercepts).push_back(coordinates[c]);
   fit.objective = evaluate(problem.objective, problem.features, problem.labels, fit.weights, fit.intercepts);
 }
 
@@ -113,9 +110,7 @@ class Report final : public LinearWatch {
   Report(const Problem& problem, const Observer& observer, int steps, Fit& fit)
       : problem_(problem), observer_(observer), steps_(steps), fit_(fit) {}
 
-  [[nodiscard]] bool wants(int step) const override {
-    return observer_ && step % std::max(1, steps_ / kReports) == 0;
-  }
+  [[nodiscard]] bool wants(int step) const override { return observer_ && step % std::max(1, steps_ / kReports) == 0; }
   bool see(int step, std::span<const double> weights) override {
     Fit present;
     split(problem_, weights, present);
@@ -132,8 +127,7 @@ class Report final : public LinearWatch {
 
 Result<void> check_private(const Problem& problem) {
   if (problem.objective.intercept == glm::Intercept::kFree)
-    return fail(bad_input({.field = "intercept"},
-                          "a private run takes a penalised intercept (a column of ones) or none"));
+    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
   if (problem.privacy->calibration != Calibration::kProved || problem.privacy->smoothness != Smoothness::kBounds)
     return fail(bad_input({.field = "privacy"}, "sgd takes calibration = \"proved\" and smoothness = \"bounds\""));
   return {};
@@ -157,8 +151,7 @@ double derivative_at_zero(const Problem& problem, const PrivateTerms& terms) {
 // Of the data in the open, of public numbers under privacy.
 SgdShape shape_of(const Problem& problem) {
   const double constant = problem.objective.intercept == glm::Intercept::kNone ? 0.0 : 1.0;
-  SgdShape shape{.records = static_cast<double>(problem.labels.size()),
-                 .curvature = glm::curvature_bound(problem.objective.task)};
+  SgdShape shape{.records = static_cast<double>(problem.labels.size()), .curvature = glm::curvature_bound(problem.objective.task)};
   if (problem.privacy == nullptr) {
     const std::vector<double> squares = problem.features.row_squared_norms();
     shape.row_norm = std::sqrt(*std::max_element(squares.begin(), squares.end()) + constant);
@@ -196,9 +189,8 @@ Result<Fit> sgd(const Problem& problem, const SgdSettings& settings, const Obser
     fit.iterations = outcome.steps;
     split(problem, outcome.weights, fit);
   } else {
-    PARLEY_TRY(const std::unique_ptr<SgdSite> site, problem.privacy == nullptr
-                                                        ? open_site(problem, derivatives, plan, settings.seed)
-                                                        : private_site(problem, derivatives, plan));
+    PARLEY_TRY(const std::unique_ptr<SgdSite> site, problem.privacy == nullptr ? open_site(problem, derivatives, plan, settings.seed)
+                                                                               : private_site(problem, derivatives, plan));
     allowed = site->steps();
     Iterate iterate(problem, derivatives, plan);
     for (bool wanted = true; wanted && fit.iterations < allowed;) {
@@ -208,9 +200,7 @@ Result<Fit> sgd(const Problem& problem, const SgdSettings& settings, const Obser
     }
     split(problem, iterate.model(), fit);
   }
-  fit.stop = fit.iterations < allowed ? Stop::kInterrupted
-             : allowed < plan.steps   ? Stop::kBudgetEnded
-                                      : Stop::kIterations;
+  fit.stop = fit.iterations < allowed ? Stop::kInterrupted : allowed < plan.steps ? Stop::kBudgetEnded : Stop::kIterations;
   if (problem.privacy != nullptr) fit.releases = fit.iterations;
   return fit;
 }

@@ -56,8 +56,7 @@ bool BatchDerivatives::by_passes(std::size_t batch) const {
   return static_cast<double>(batch) * row_cost_ > pass_cost_;
 }
 
-std::span<const double> BatchDerivatives::at(std::span<const double> weights,
-                                             std::span<const std::size_t> records) {
+std::span<const double> BatchDerivatives::at(std::span<const double> weights, std::span<const std::size_t> records) {
   if (problem_.privacy != nullptr) weights = exact(weights);
   if (!by_passes(records.size())) {
     const auto scale = problem_.features.column_scale();
@@ -68,13 +67,11 @@ std::span<const double> BatchDerivatives::at(std::span<const double> weights,
   if (records.size() == rows_) return derivatives_;
   // Records ascend, so an entry moves down or stays.
   for (std::size_t b = 0; b < records.size(); ++b)
-    for (std::size_t k = 0; k < classes_; ++k)
-      derivatives_[b * classes_ + k] = derivatives_[records[b] * classes_ + k];
+    for (std::size_t k = 0; k < classes_; ++k) derivatives_[b * classes_ + k] = derivatives_[records[b] * classes_ + k];
   return std::span(derivatives_).first(records.size() * classes_);
 }
 
-std::span<const double> BatchDerivatives::at_rows(std::span<const double> weights,
-                                                  std::span<const std::size_t> records) {
+std::span<const double> BatchDerivatives::at_rows(std::span<const double> weights, std::span<const std::size_t> records) {
   by_rows(weights, problem_.features.column_scale(), records);
   return derive(records);
 }
@@ -86,8 +83,7 @@ const std::shared_ptr<const linalg::RowRuns>& BatchDerivatives::rows() {
 
 // Products of a row are added up by the order of its own nonzeros: how other records made the matrix store its columns
 // does not show in the sum.
-void BatchDerivatives::by_rows(std::span<const double> weights, std::span<const double> scale,
-                               std::span<const std::size_t> records) {
+void BatchDerivatives::by_rows(std::span<const double> weights, std::span<const double> scale, std::span<const std::size_t> records) {
   of_class_.resize(records.size());
   margins_.resize(records.size() * classes_);
   for (std::size_t k = 0; k < classes_; ++k) {
@@ -106,8 +102,7 @@ void BatchDerivatives::by_rows(std::span<const double> weights, std::span<const 
 std::span<const double> BatchDerivatives::exact(std::span<const double> weights) {
   std::copy(weights.begin(), weights.end(), exact_.begin());  // an intercept as it is
   for (std::size_t k = 0; k < classes_; ++k)
-    problem_.privacy->features->exact_weights(weights.subspan(k * width_, columns_),
-                                              std::span(exact_).subspan(k * width_, columns_));
+    problem_.privacy->features->exact_weights(weights.subspan(k * width_, columns_), std::span(exact_).subspan(k * width_, columns_));
   return exact_;
 }
 
@@ -115,8 +110,7 @@ std::span<const double> BatchDerivatives::derive(std::span<const std::size_t> re
   derivatives_.resize(margins_.size());
   if (problem_.objective.task == glm::Task::kSoftmax) {
     for (std::size_t b = 0; b < records.size(); ++b)
-      glm::Softmax::gradient(std::span(margins_).subspan(b * classes_, classes_),
-                             static_cast<int>(problem_.labels[records[b]]),
+      glm::Softmax::gradient(std::span(margins_).subspan(b * classes_, classes_), static_cast<int>(problem_.labels[records[b]]),
                              std::span(derivatives_).subspan(b * classes_, classes_));
     return derivatives_;
   }
@@ -146,8 +140,7 @@ void BatchDerivatives::all(std::span<const double> weights) {
     const auto margins = std::span(margins_).subspan(i * classes_, classes_);
     if (width_ != columns_)
       for (std::size_t k = 0; k < classes_; ++k) margins[k] += weights[k * width_ + columns_];
-    glm::Softmax::gradient(margins, static_cast<int>(problem_.labels[i]),
-                           std::span(derivatives_).subspan(i * classes_, classes_));
+    glm::Softmax::gradient(margins, static_cast<int>(problem_.labels[i]), std::span(derivatives_).subspan(i * classes_, classes_));
   }
 }
 
@@ -167,8 +160,7 @@ double PlainBatchSum::shrink(std::size_t record, std::span<const double> derivat
   return norm > clip_ ? clip_ / norm : 1.0;
 }
 
-std::span<const double> PlainBatchSum::sum(std::span<const std::size_t> records,
-                                           std::span<const double> derivatives) {
+std::span<const double> PlainBatchSum::sum(std::span<const std::size_t> records, std::span<const double> derivatives) {
   const std::size_t classes = shape_.classes();
   const std::size_t width = shape_.width();
   const auto columns = static_cast<std::size_t>(problem_.features.cols());

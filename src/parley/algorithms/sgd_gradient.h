@@ -48,10 +48,10 @@ class BatchDerivatives {
   const std::size_t columns_;
   const std::size_t classes_;
   const std::size_t width_;
-  double row_cost_ = 0;   // of one row by itself
+  double row_cost_ = 0;              // of one row by itself
   std::optional<double> one_scale_;  // of all columns
-  double pass_cost_ = 0;  // of all rows
-  linalg::Matrix plain_;  // of a private run: the stored values, without the columns' scale
+  double pass_cost_ = 0;             // of all rows
+  linalg::Matrix plain_;             // of a private run: the stored values, without the columns' scale
   std::vector<double> exact_;
   std::shared_ptr<const linalg::RowRuns> runs_;
   std::vector<double> of_class_;

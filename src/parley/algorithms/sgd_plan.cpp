@@ -27,18 +27,15 @@ Result<void> require(bool holds, const char* field, const char* rule, double val
 
 Result<void> check(const SgdSettings& settings) {
   const auto positive = [](double v) { return std::isfinite(v) && v > 0; };
-  if (settings.steps)
-    PARLEY_CHECK(require(*settings.steps >= 1, "steps", "must be at least 1", *settings.steps));
+  if (settings.steps) PARLEY_CHECK(require(*settings.steps >= 1, "steps", "must be at least 1", *settings.steps));
   if (settings.batch_rate)
-    PARLEY_CHECK(require(positive(*settings.batch_rate) && *settings.batch_rate <= 1, "batch_rate",
-                         "must be above 0 and at most 1", *settings.batch_rate));
-  if (settings.step)
-    PARLEY_CHECK(require(positive(*settings.step), "step", "must be above 0", *settings.step));
+    PARLEY_CHECK(require(positive(*settings.batch_rate) && *settings.batch_rate <= 1, "batch_rate", "must be above 0 and at most 1",
+                         *settings.batch_rate));
+  if (settings.step) PARLEY_CHECK(require(positive(*settings.step), "step", "must be above 0", *settings.step));
   if (settings.momentum)
-    PARLEY_CHECK(require(*settings.momentum >= 0 && *settings.momentum < 1, "momentum",
-                         "must be at least 0 and below 1", *settings.momentum));
-  if (settings.clip)
-    PARLEY_CHECK(require(positive(*settings.clip), "clip", "must be above 0", *settings.clip));
+    PARLEY_CHECK(
+        require(*settings.momentum >= 0 && *settings.momentum < 1, "momentum", "must be at least 0 and below 1", *settings.momentum));
+  if (settings.clip) PARLEY_CHECK(require(positive(*settings.clip), "clip", "must be above 0", *settings.clip));
   return {};
 }
 
@@ -52,8 +49,7 @@ SgdPlan open_plan(const SgdShape& shape, const SgdSettings& settings) {
   SgdPlan plan;
   plan.result = settings.result.value_or(SgdResult::kTailAverage);
   plan.rate = settings.batch_rate.value_or(std::min(1.0, kBatch / shape.records));
-  plan.steps =
-      settings.steps.value_or(static_cast<int>(std::min(kMostSteps, std::ceil(kPasses / plan.rate))));
+  plan.steps = settings.steps.value_or(static_cast<int>(std::min(kMostSteps, std::ceil(kPasses / plan.rate))));
   plan.step = settings.step.value_or(1 / largest_curvature(shape));
   plan.momentum = settings.momentum.value_or(0.0);
   plan.clip = settings.clip.value_or(std::numeric_limits<double>::infinity());
@@ -75,19 +71,16 @@ Result<SgdPlan> private_plan(const SgdShape& shape, const SgdSettings& settings)
                            .curvature = shape.total_curvature,
                            .l1 = shape.l1,
                            .l2 = shape.l2};
-  const double tau = way_within(noise, shape.margin_scale / (noise.per_way * shape.row_norm),
-                                kNoiseShare * shape.loss_of_nothing);
+  const double tau = way_within(noise, shape.margin_scale / (noise.per_way * shape.row_norm), kNoiseShare * shape.loss_of_nothing);
   const double plain_steps = tau * largest_curvature(shape);
   double steps = plain_steps <= kPlainSteps ? plain_steps : std::sqrt(kPlainSteps * plain_steps);
   if (settings.momentum) steps = plain_steps * (1 - *settings.momentum);
   plan.steps = settings.steps.value_or(static_cast<int>(std::clamp(std::ceil(steps), 1.0, kMostSteps)));
   const double forgetting = std::min(1.0, std::max(plan.steps / plain_steps, kMemories / plan.steps));
   plan.momentum = settings.momentum.value_or(1 - forgetting);
-  plan.step =
-      settings.step.value_or(std::min(1 / largest_curvature(shape), tau * (1 - plan.momentum) / plan.steps));
+  plan.step = settings.step.value_or(std::min(1 / largest_curvature(shape), tau * (1 - plan.momentum) / plan.steps));
   const double affordable = kRecordsRead / (shape.records * plan.steps);
-  plan.rate =
-      settings.batch_rate.value_or(std::min(1.0, std::max(affordable, 2 * mu / std::sqrt(plan.steps))));
+  plan.rate = settings.batch_rate.value_or(std::min(1.0, std::max(affordable, 2 * mu / std::sqrt(plan.steps))));
   PARLEY_TRY(plan.noise, privacy::sampled_gaussian_noise(target, plan.rate, plan.steps));
   return plan;
 }
@@ -96,8 +89,7 @@ Result<SgdPlan> private_plan(const SgdShape& shape, const SgdSettings& settings)
 
 Result<SgdPlan> sgd_plan(const SgdShape& shape, const SgdSettings& settings) {
   PARLEY_CHECK(check(settings));
-  PARLEY_TRY(SgdPlan plan,
-             shape.target ? private_plan(shape, settings) : Result<SgdPlan>(open_plan(shape, settings)));
+  PARLEY_TRY(SgdPlan plan, shape.target ? private_plan(shape, settings) : Result<SgdPlan>(open_plan(shape, settings)));
   plan.records = shape.records;
   return plan;
 }

@@ -53,7 +53,7 @@ struct SgdPlan {
   double momentum = 0;
   double clip = 0;  // infinity: none
   SgdResult result = SgdResult::kTailAverage;
-  double noise = 0;  // z, the deviation of a private run's noise over C; 0: none
+  double noise = 0;    // z, the deviation of a private run's noise over C; 0: none
   double records = 0;  // n, of which a batch is expected to hold rate n
 };
 

@@ -17,8 +17,8 @@ constexpr double kFewRecords = 8;  // columns to a record, at least
 
 class OpenSite final : public SgdSite {
  public:
-  OpenSite(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan,
-           privacy::PoissonSampling sampling, std::unique_ptr<privacy::Bits> bits)
+  OpenSite(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan, privacy::PoissonSampling sampling,
+           std::unique_ptr<privacy::Bits> bits)
       : records_(problem.labels.size()),
         steps_(plan.steps),
         derivatives_(derivatives),
@@ -44,14 +44,9 @@ class OpenSite final : public SgdSite {
 
 class PrivateSite final : public SgdSite {
  public:
-  PrivateSite(const Problem& problem, BatchDerivatives& derivatives, privacy::PoissonSampling sampling,
-              privacy::BatchSum sum, privacy::Deviation noise, int steps)
-      : problem_(problem),
-        derivatives_(derivatives),
-        sampling_(std::move(sampling)),
-        sum_(std::move(sum)),
-        noise_(noise),
-        steps_(steps) {}
+  PrivateSite(const Problem& problem, BatchDerivatives& derivatives, privacy::PoissonSampling sampling, privacy::BatchSum sum,
+              privacy::Deviation noise, int steps)
+      : problem_(problem), derivatives_(derivatives), sampling_(std::move(sampling)), sum_(std::move(sum)), noise_(noise), steps_(steps) {}
 
   Result<std::span<const double>> sum(std::span<const double> weights) override {
     privacy::Gate& gate = *problem_.privacy->gate;
@@ -73,17 +68,15 @@ class PrivateSite final : public SgdSite {
   std::vector<double> released_;
 };
 
-Result<privacy::BatchSum> clipped_sums(const Problem& problem, BatchDerivatives& derivatives,
-                                       const SgdPlan& plan) {
+Result<privacy::BatchSum> clipped_sums(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan) {
   const PrivateTerms& terms = *problem.privacy;
   PARLEY_TRY(privacy::BatchSum sum,
-             privacy::BatchSum::make(*terms.features,
-                                     {.norm_bound = plan.clip,
-                                      .derivative_bound = terms.derivative_bound,
-                                      .classes = problem.objective.classes,
-                                      .constant = problem.objective.intercept != glm::Intercept::kNone,
-                                      .neighbours = terms.target.neighbours,
-                                      .unit = terms.unit}));
+             privacy::BatchSum::make(*terms.features, {.norm_bound = plan.clip,
+                                                       .derivative_bound = terms.derivative_bound,
+                                                       .classes = problem.objective.classes,
+                                                       .constant = problem.objective.intercept != glm::Intercept::kNone,
+                                                       .neighbours = terms.target.neighbours,
+                                                       .unit = terms.unit}));
   const auto batch = static_cast<std::size_t>(plan.rate * static_cast<double>(problem.labels.size()));
   if (!derivatives.by_passes(batch)) sum.read_rows_from(derivatives.rows());
   return sum;
@@ -91,26 +84,22 @@ Result<privacy::BatchSum> clipped_sums(const Problem& problem, BatchDerivatives&
 
 }  // namespace
 
-Result<std::unique_ptr<SgdSite>> open_site(const Problem& problem, BatchDerivatives& derivatives,
-                                           const SgdPlan& plan, std::uint64_t seed) {
+Result<std::unique_ptr<SgdSite>> open_site(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan, std::uint64_t seed) {
   PARLEY_TRY(privacy::PoissonSampling sampling, privacy::PoissonSampling::make(plan.rate));
   privacy::SeededGenerator root(seed);
   PARLEY_TRY(std::unique_ptr<privacy::Bits> bits, root.fork("sampling"));
   return std::make_unique<OpenSite>(problem, derivatives, plan, std::move(sampling), std::move(bits));
 }
 
-Result<std::unique_ptr<SgdSite>> private_site(const Problem& problem, BatchDerivatives& derivatives,
-                                              const SgdPlan& plan) {
+Result<std::unique_ptr<SgdSite>> private_site(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan) {
   const PrivateTerms& terms = *problem.privacy;
   PARLEY_TRY(privacy::PoissonSampling sampling, privacy::PoissonSampling::make(plan.rate));
   PARLEY_TRY(privacy::BatchSum sum, clipped_sums(problem, derivatives, plan));
   const privacy::Deviation noise{plan.noise * sum.contribution()};
   // The multiplier as the gate will compute it from the same two doubles.
   const privacy::SubsampledGaussian event{noise.sigma / sum.contribution(), plan.rate};
-  PARLEY_TRY(const std::int64_t steps,
-             terms.gate->reserve({.step = {{event, 1}}, .steps = plan.steps}, terms.target.delta));
-  return std::make_unique<PrivateSite>(problem, derivatives, std::move(sampling), std::move(sum), noise,
-                                       static_cast<int>(steps));
+  PARLEY_TRY(const std::int64_t steps, terms.gate->reserve({.step = {{event, 1}}, .steps = plan.steps}, terms.target.delta));
+  return std::make_unique<PrivateSite>(problem, derivatives, std::move(sampling), std::move(sum), noise, static_cast<int>(steps));
 }
 
 bool is_linear(const Problem& problem, const SgdPlan& plan) {
@@ -118,12 +107,11 @@ bool is_linear(const Problem& problem, const SgdPlan& plan) {
   const bool sparse = kFewRecords * plan.rate * plan.records <= static_cast<double>(problem.features.cols());
   // Noise fine enough for noisy_total.md.
   const bool fine = plan.noise >= 0.125 && problem.privacy->features->most_records() < 0x1p24;
-  return sparse && fine && plan.momentum == 0 && plan.result == SgdResult::kLast && objective.l1 == 0 &&
-         objective.l2 == 0 && !objective.l1_radius && !objective.sparsity;
+  return sparse && fine && plan.momentum == 0 && plan.result == SgdResult::kLast && objective.l1 == 0 && objective.l2 == 0 &&
+         !objective.l1_radius && !objective.sparsity;
 }
 
-Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives& derivatives,
-                                       const SgdPlan& plan, LinearWatch& watch) {
+Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan, LinearWatch& watch) {
   privacy::Gate& gate = *problem.privacy->gate;
   const std::size_t records = problem.labels.size();
   PARLEY_TRY(const privacy::PoissonSampling sampling, privacy::PoissonSampling::make(plan.rate));

@@ -23,17 +23,14 @@ class SgdSite {
   virtual ~SgdSite() = default;
   // Of a new batch at these weights; valid until the next call.
   virtual Result<std::span<const double>> sum(std::span<const double> weights) = 0;
-  [[nodiscard]] virtual int steps()
-      const = 0;  // that may be taken: fewer than planned when a budget holds no more
+  [[nodiscard]] virtual int steps() const = 0;  // that may be taken: fewer than planned when a budget holds no more
 };
 
 // `derivatives` must outlive the site. The same seed and rate draw the same batches as a private site whose
 // gate draws from that seed.
-Result<std::unique_ptr<SgdSite>> open_site(const Problem& problem, BatchDerivatives& derivatives,
-                                           const SgdPlan& plan, std::uint64_t seed);
+Result<std::unique_ptr<SgdSite>> open_site(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan, std::uint64_t seed);
 // Charges the whole plan first.
-Result<std::unique_ptr<SgdSite>> private_site(const Problem& problem, BatchDerivatives& derivatives,
-                                              const SgdPlan& plan);
+Result<std::unique_ptr<SgdSite>> private_site(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan);
 
 // Whether W_T is a multiple of the sum of all releases (no momentum, penalty, constraint or average) and a
 // batch has few records beside the coordinates. Decided by public numbers: the choice shows in the ledger.
@@ -51,7 +48,6 @@ class LinearWatch {
   [[nodiscard]] virtual bool wants(int step) const = 0;
   virtual bool see(int step, std::span<const double> weights) = 0;
 };
-Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives& derivatives,
-                                       const SgdPlan& plan, LinearWatch& watch);
+Result<LinearOutcome> descend_linearly(const Problem& problem, BatchDerivatives& derivatives, const SgdPlan& plan, LinearWatch& watch);
 
 }  // namespace parley::algorithms

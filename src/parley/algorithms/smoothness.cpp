@@ -23,8 +23,7 @@ privacy::ClipRule clip_rule(const PrivateTerms& terms, double norm) {
 // min_j B_j, or sqrt(d).
 double norm_of_squares(const PrivateTerms& terms) {
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t j = 0; j < terms.features->columns(); ++j)
-    least = std::min(least, terms.features->bound(j));
+  for (std::size_t j = 0; j < terms.features->columns(); ++j) least = std::min(least, terms.features->bound(j));
   return std::min(std::sqrt(static_cast<double>(terms.features->columns())), terms.row_bound / least);
 }
 
@@ -37,8 +36,7 @@ double coordinate_curvature(glm::Task task) {
 std::vector<double> smoothness_of_bounds(const Problem& problem) {
   const double c = coordinate_curvature(problem.objective.task);
   std::vector<double> of;
-  for (std::size_t j = 0; j < problem.privacy->features->columns(); ++j)
-    of.push_back(c * std::pow(problem.privacy->features->bound(j), 2));
+  for (std::size_t j = 0; j < problem.privacy->features->columns(); ++j) of.push_back(c * std::pow(problem.privacy->features->bound(j), 2));
   if (problem.objective.intercept != glm::Intercept::kNone) of.push_back(c);
   return of;
 }
@@ -46,37 +44,30 @@ std::vector<double> smoothness_of_bounds(const Problem& problem) {
 Result<std::optional<SmoothnessRelease>> plan_smoothness(const PrivateTerms& terms) {
   if (terms.smoothness == Smoothness::kBounds) return std::nullopt;
   if (terms.calibration == Calibration::kPaper)
-    return fail(bad_input({.field = "smoothness"},
-                          "the paper has no private estimate: use \"bounds\" or calibration = \"proved\""));
+    return fail(bad_input({.field = "smoothness"}, "the paper has no private estimate: use \"bounds\" or calibration = \"proved\""));
   SmoothnessRelease release{.norm = norm_of_squares(terms)};
   PARLEY_TRY(const double whole_target, privacy::gaussian_noise(terms.target, 1));
   const double sensitivity = privacy::column_squares_sensitivity(clip_rule(terms, release.norm));
   release.noise = {whole_target / std::sqrt(kSmoothnessShare) * sensitivity};
   PARLEY_TRY(release.event, privacy::Gate::gaussian_event(sensitivity, kGrain, release.noise));
-  const double kappa =
-      std::sqrt(2 * std::log(static_cast<double>(terms.features->columns()) / kChanceOfLess));
-  release.floor = kappa * release.noise.sigma / terms.records() +
-                  kGrain.value() * terms.features->most_records() / terms.records();
+  const double kappa = std::sqrt(2 * std::log(static_cast<double>(terms.features->columns()) / kChanceOfLess));
+  release.floor = kappa * release.noise.sigma / terms.records() + kGrain.value() * terms.features->most_records() / terms.records();
   if (!(release.floor < 1))
-    return fail(bad_input({.field = "smoothness"},
-                          fmt::format("a private estimate would say nothing: its noise is {:.3g} of the "
-                                      "bounds at this number of records and columns; "
-                                      "use \"bounds\"",
-                                      release.floor)));
+    return fail(bad_input({.field = "smoothness"}, fmt::format("a private estimate would say nothing: its noise is {:.3g} of the "
+                                                               "bounds at this number of records and columns; "
+                                                               "use \"bounds\"",
+                                                               release.floor)));
   return release;
 }
 
-Result<std::vector<double>> private_smoothness(const Problem& problem,
-                                               const std::optional<SmoothnessRelease>& release) {
+Result<std::vector<double>> private_smoothness(const Problem& problem, const std::optional<SmoothnessRelease>& release) {
   std::vector<double> of = smoothness_of_bounds(problem);
   if (!release) return of;
   const PrivateTerms& terms = *problem.privacy;
-  PARLEY_TRY(const auto squares,
-             privacy::clipped_column_squares(*terms.features, clip_rule(terms, release->norm)));
+  PARLEY_TRY(const auto squares, privacy::clipped_column_squares(*terms.features, clip_rule(terms, release->norm)));
   PARLEY_TRY(const auto told, terms.gate->gaussian(squares, release->noise));
   std::vector<double> shares;  // of c B_j^2
-  for (const double v : told.value())
-    shares.push_back(std::min(1.0, std::max(0.0, v) / terms.records() + release->floor));
+  for (const double v : told.value()) shares.push_back(std::min(1.0, std::max(0.0, v) / terms.records() + release->floor));
   const double least = kLeastShare * *std::max_element(shares.begin(), shares.end());
   for (std::size_t j = 0; j < shares.size(); ++j) of[j] *= std::max(shares[j], least);
   return of;

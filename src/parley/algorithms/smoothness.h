@@ -46,7 +46,6 @@ struct SmoothnessRelease {
 Result<std::optional<SmoothnessRelease>> plan_smoothness(const PrivateTerms& terms);
 
 // Draws it, or takes the bounds. The gate must hold the event in its plan.
-Result<std::vector<double>> private_smoothness(const Problem& problem,
-                                               const std::optional<SmoothnessRelease>& release);
+Result<std::vector<double>> private_smoothness(const Problem& problem, const std::optional<SmoothnessRelease>& release);
 
 }  // namespace parley::algorithms

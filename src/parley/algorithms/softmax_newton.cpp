@@ -95,11 +95,9 @@ class SoftmaxProblem : public NewtonProblem {
       for (std::size_t k = 0; k < classes_; ++k) surplus[k] += probabilities_[i * classes_ + k];
     }
     long double share = 0;
-    for (std::size_t k = 0; k < classes_; ++k)
-      share = std::max(share, surplus[k] > 0 ? surplus[k] / (count[k] + surplus[k]) : 0.0L);
+    for (std::size_t k = 0; k < classes_; ++k) share = std::max(share, surplus[k] > 0 ? surplus[k] / (count[k] + surplus[k]) : 0.0L);
     std::vector<long double> shift(classes_);  // s q
-    for (std::size_t k = 0; k < classes_; ++k)
-      shift[k] = std::max(0.0L, (share * count[k] - (1 - share) * surplus[k]) / n);
+    for (std::size_t k = 0; k < classes_; ++k) shift[k] = std::max(0.0L, (share * count[k] - (1 - share) * surplus[k]) / n);
     std::vector<double> dual(probabilities_.size());
     long double mismatch = 0;
     for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -122,8 +120,7 @@ class SoftmaxProblem : public NewtonProblem {
   [[nodiscard]] bool separated() const override {
     for (std::size_t i = 0; i < labels_.size(); ++i)
       for (std::size_t k = 0; k < classes_; ++k)
-        if (k != labels_[i] && !(margins_[i * classes_ + labels_[i]] > margins_[i * classes_ + k]))
-          return false;
+        if (k != labels_[i] && !(margins_[i * classes_ + labels_[i]] > margins_[i * classes_ + k])) return false;
     return true;
   }
 
@@ -223,8 +220,7 @@ class SoftmaxProblem : public NewtonProblem {
 
 }  // namespace
 
-std::unique_ptr<NewtonProblem> softmax_problem(const Problem& problem, const CompactRows& rows,
-                                               std::span<const double> penalties) {
+std::unique_ptr<NewtonProblem> softmax_problem(const Problem& problem, const CompactRows& rows, std::span<const double> penalties) {
   return std::make_unique<SoftmaxProblem>(problem, rows, penalties);
 }
 

@@ -22,7 +22,6 @@
 namespace parley::algorithms {
 
 // Weights are numbered column * K + class. `rows` and `penalties` must outlive the problem.
-std::unique_ptr<NewtonProblem> softmax_problem(const Problem& problem, const CompactRows& rows,
-                                               std::span<const double> penalties);
+std::unique_ptr<NewtonProblem> softmax_problem(const Problem& problem, const CompactRows& rows, std::span<const double> penalties);
 
 }  // namespace parley::algorithms

@@ -56,8 +56,7 @@ Trainer configure_greedy_cd(Toml& settings) {
                                            {"gs-q", algorithms::GreedyRule::kDecrease}});
   algorithms::SmoothnessFrom smoothness{};
   if (settings.choice<algorithms::SmoothnessFrom>(
-          "smoothness", smoothness,
-          {{"data", algorithms::SmoothnessFrom::kData}, {"bounds", algorithms::SmoothnessFrom::kBounds}}))
+          "smoothness", smoothness, {{"data", algorithms::SmoothnessFrom::kData}, {"bounds", algorithms::SmoothnessFrom::kBounds}}))
     greedy.smoothness = smoothness;
   return [greedy](const algorithms::Problem& problem, const algorithms::Observer& observer) {
     return algorithms::greedy_cd(problem, greedy, observer);
@@ -71,8 +70,7 @@ Trainer configure_coordinate_descent(Toml& settings) {
   settings.number("step", descent.step, above(0));
   settings.number("tolerance", descent.tolerance, at_least(0));
   settings.choice<algorithms::CoordinateOrder>(
-      "order", descent.order,
-      {{"cyclic", algorithms::CoordinateOrder::kCyclic}, {"uniform", algorithms::CoordinateOrder::kUniform}});
+      "order", descent.order, {{"cyclic", algorithms::CoordinateOrder::kCyclic}, {"uniform", algorithms::CoordinateOrder::kUniform}});
   std::int64_t seed = 0;
   settings.integer("seed", seed, at_least(0));
   descent.seed = static_cast<std::uint64_t>(seed);
@@ -91,15 +89,13 @@ Trainer configure_sgd(Toml& settings) {
   settings.number("clip", sgd.clip, above(0));
   algorithms::SgdResult result{};
   if (settings.choice<algorithms::SgdResult>(
-          "result", result,
-          {{"last", algorithms::SgdResult::kLast}, {"tail-average", algorithms::SgdResult::kTailAverage}}))
+          "result", result, {{"last", algorithms::SgdResult::kLast}, {"tail-average", algorithms::SgdResult::kTailAverage}}))
     sgd.result = result;
   std::int64_t seed = 0;
   settings.integer("seed", seed, at_least(0));
   sgd.seed = static_cast<std::uint64_t>(seed);
-  return [sgd](const algorithms::Problem& problem, const algorithms::Observer& observer) {
-    return algorithms::sgd(problem, sgd, observer);
-  };
+  return
+      [sgd](const algorithms::Problem& problem, const algorithms::Observer& observer) { return algorithms::sgd(problem, sgd, observer); };
 }
 
 template <algorithms::AveragingParts parts>
@@ -127,36 +123,63 @@ std::shared_ptr<const Federation> federate_admm(Toml& settings) {
 
 std::string_view name(Partition partition) {
   switch (partition) {
-    case Partition::kSingle: return "single";
-    case Partition::kHorizontal: return "horizontal";
-    case Partition::kVertical: return "vertical";
-    case Partition::kRelational: return "relational";
+    case Partition::kSingle:
+      return "single";
+    case Partition::kHorizontal:
+      return "horizontal";
+    case Partition::kVertical:
+      return "vertical";
+    case Partition::kRelational:
+      return "relational";
   }
   return "?";
 }
 
 std::span<const Algorithm> algorithms_by_name() {
   static const std::vector<Algorithm> kAlgorithms = {
-      {"exact", Partition::kSingle, "the reference optimum with a certificate", "Newton and proximal Newton methods",
-       configure_exact},
+      {"exact", Partition::kSingle, "the reference optimum with a certificate", "Newton and proximal Newton methods", configure_exact},
       {"frank-wolfe", Partition::kSingle, "over the l1 ball, one column per step", "Frank and Wolfe 1956; Jaggi 2013",
        configure_frank_wolfe, true},
-      {"greedy-cd", Partition::kSingle, "one coordinate per step, the one that promises most",
-       "Nutini et al. 2015; Mangold et al. 2023", configure_greedy_cd, true},
-      {"coordinate-descent", Partition::kSingle, "one coordinate per step, in cyclic or random order",
-       "Wright 2015; Mangold et al. 2022", configure_coordinate_descent, true},
-      {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd,
-       true},
-      {"fed-iter-ht", Partition::kHorizontal, "K thresholded steps at every party, then a thresholded average",
-       "Tong et al. 2022, Algorithm 2", {}, true, federate_averaging<algorithms::FedIterHt::kParts>},
-      {"fed-ht", Partition::kHorizontal, "K steps at every party, then a thresholded average",
-       "Tong et al. 2022, Algorithm 1", {}, true, federate_averaging<algorithms::FedHt::kParts>},
-      {"distributed-iht", Partition::kHorizontal, "iterative hard thresholding, a message after every step",
-       "Tong et al. 2022, Algorithm A1", {}, true, federate_averaging<algorithms::DistributedIht::kParts>},
-      {"fedavg", Partition::kHorizontal, "K steps at every party, then the average", "McMahan et al. 2017, Algorithm 1", {}, true,
+      {"greedy-cd", Partition::kSingle, "one coordinate per step, the one that promises most", "Nutini et al. 2015; Mangold et al. 2023",
+       configure_greedy_cd, true},
+      {"coordinate-descent", Partition::kSingle, "one coordinate per step, in cyclic or random order", "Wright 2015; Mangold et al. 2022",
+       configure_coordinate_descent, true},
+      {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd, true},
+      {"fed-iter-ht",
+       Partition::kHorizontal,
+       "K thresholded steps at every party, then a thresholded average",
+       "Tong et al. 2022, Algorithm 2",
+       {},
+       true,
+       federate_averaging<algorithms::FedIterHt::kParts>},
+      {"fed-ht",
+       Partition::kHorizontal,
+       "K steps at every party, then a thresholded average",
+       "Tong et al. 2022, Algorithm 1",
+       {},
+       true,
+       federate_averaging<algorithms::FedHt::kParts>},
+      {"distributed-iht",
+       Partition::kHorizontal,
+       "iterative hard thresholding, a message after every step",
+       "Tong et al. 2022, Algorithm A1",
+       {},
+       true,
+       federate_averaging<algorithms::DistributedIht::kParts>},
+      {"fedavg",
+       Partition::kHorizontal,
+       "K steps at every party, then the average",
+       "McMahan et al. 2017, Algorithm 1",
+       {},
+       true,
        federate_averaging<algorithms::FedAvg::kParts>},
-      {"admm-sharing", Partition::kVertical, "one value per record travels, parties keep their weights",
-       "Hu et al.; Boyd et al. 2011, Section 7.3", {}, true, federate_admm},
+      {"admm-sharing",
+       Partition::kVertical,
+       "one value per record travels, parties keep their weights",
+       "Hu et al.; Boyd et al. 2011, Section 7.3",
+       {},
+       true,
+       federate_admm},
   };
   return kAlgorithms;
 }

@@ -64,12 +64,9 @@ Result<rounds::Admission> admit(const Job& job, const PartyTable& table) {
   rounds::Admission admission;
   admission.party = std::move(party);
   if (const auto& site = table.site) {
-    PARLEY_CHECK(
-        site->expect([&](privacy::Gate& gate) { return job.federation->reserve(job, table, gate); }));
+    PARLEY_CHECK(site->expect([&](privacy::Gate& gate) { return job.federation->reserve(job, table, gate); }));
     admission.drawn = [site] { return wire::encode(site->gate().progress()); };
-    admission.leaving = [site](std::int64_t round, std::string_view answer) {
-      return site->leaving(round, answer);
-    };
+    admission.leaving = [site](std::int64_t round, std::string_view answer) { return site->leaving(round, answer); };
   }
   admission.introduction = wire::encode(introduce(table));
   return admission;

@@ -12,9 +12,12 @@ glm::Objective objective_of(const Job& job, const std::vector<std::string>& clas
 
 algorithms::Stop stop_of(rounds::Ended ended, bool converged) {
   switch (ended) {
-    case rounds::Ended::kStopped: return algorithms::Stop::kInterrupted;
-    case rounds::Ended::kBudgetEnded: return algorithms::Stop::kBudgetEnded;
-    case rounds::Ended::kDone: break;
+    case rounds::Ended::kStopped:
+      return algorithms::Stop::kInterrupted;
+    case rounds::Ended::kBudgetEnded:
+      return algorithms::Stop::kBudgetEnded;
+    case rounds::Ended::kDone:
+      break;
   }
   return converged ? algorithms::Stop::kConverged : algorithms::Stop::kIterations;
 }

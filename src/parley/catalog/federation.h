@@ -47,14 +47,14 @@ class Federation {
   [[nodiscard]] virtual std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const = 0;
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.
   [[nodiscard]] virtual privacy::Holding holding() const = 0;
-  [[nodiscard]] virtual Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties,
-                                                  rounds::Exchange& exchange, const AfterRound& after) const = 0;
+  [[nodiscard]] virtual Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
+                                                  const AfterRound& after) const = 0;
 
   // The model from what the coordinator holds and from the memories of the given parties (rounds::Responder::memory).
   // A site hands in its own memory alone and gets its part; a coordinator hands in none.
   struct Held {
-    std::span<const Introduction> parties;    // one for each memory, or all of them
-    std::span<const double> parameters;       // of the coordinator
+    std::span<const Introduction> parties;  // one for each memory, or all of them
+    std::span<const double> parameters;     // of the coordinator
     std::span<const wire::Bytes> memories;
   };
   [[nodiscard]] virtual Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const = 0;
@@ -64,8 +64,7 @@ class Federation {
     std::vector<double> margins;  // class by class
     std::vector<double> labels;
   };
-  [[nodiscard]] virtual Result<Scores> scores(std::span<const ModelPart> parts,
-                                              std::span<const data::Dataset* const> tables) const = 0;
+  [[nodiscard]] virtual Result<Scores> scores(std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) const = 0;
   [[nodiscard]] virtual Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const = 0;
 };
 

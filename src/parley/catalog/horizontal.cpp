@@ -35,8 +35,7 @@ Result<void> HorizontalFederation::check(const Job& job, std::span<const Introdu
   const Introduction& first = parties.front();
   for (const Introduction& other : parties.subspan(1)) {
     const auto differ = [&](const char* what, const char* remedy) -> Result<void> {
-      return fail(bad_input({job.file, 0, "party." + other.party},
-                            fmt::format("has other {} than '{}'; {}", what, first.party, remedy)));
+      return fail(bad_input({job.file, 0, "party." + other.party}, fmt::format("has other {} than '{}'; {}", what, first.party, remedy)));
     };
     if (!(other.column_names() == first.column_names()))
       return differ("columns", "give the parties one schema, or data.features for LIBSVM files");

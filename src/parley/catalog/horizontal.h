@@ -13,7 +13,9 @@
 namespace parley::catalog {
 
 // Whether the unit of the job's privacy is the whole client, and what everyone knows of such a run.
-inline bool by_clients(const Job& job) { return job.privacy && job.privacy->unit == privacy::Unit::kClient; }
+inline bool by_clients(const Job& job) {
+  return job.privacy && job.privacy->unit == privacy::Unit::kClient;
+}
 Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& run);
 
 class HorizontalFederation : public Federation {
@@ -34,11 +36,13 @@ class AveragingFederation final : public HorizontalFederation {
  public:
   explicit AveragingFederation(const algorithms::LocalSettings& settings) : settings_(settings) {}
 
-  Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
-                                                       rounds::GateOfRound gate) const override {
-    return with_algorithm(job, table.train.labels.classes, [&]<class A>(A algorithm) -> Result<std::unique_ptr<rounds::Responder>> {
-      return std::make_unique<rounds::Party<A>>(std::move(algorithm), share_of(table), std::move(gate));
-    }, table.run);
+  Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table, rounds::GateOfRound gate) const override {
+    return with_algorithm(
+        job, table.train.labels.classes,
+        [&]<class A>(A algorithm) -> Result<std::unique_ptr<rounds::Responder>> {
+          return std::make_unique<rounds::Party<A>>(std::move(algorithm), share_of(table), std::move(gate));
+        },
+        table.run);
   }
 
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override {

@@ -47,8 +47,7 @@ Introduction introduce(const PartyTable& table) {
   if (table.site)
     said.row_norm = table.site->facts().row_bound;  // public
   else
-    for (const double squares : table.features.row_squared_norms())
-      said.row_norm = std::max(said.row_norm, std::sqrt(squares));
+    for (const double squares : table.features.row_squared_norms()) said.row_norm = std::max(said.row_norm, std::sqrt(squares));
   said.column_count = static_cast<int>(train.columns.size());
   if (const auto first = first_number(train.columns))
     said.first_number = *first;

@@ -14,26 +14,26 @@ namespace parley::catalog {
 
 struct Introduction {
   std::string party;
-  std::int64_t rows = 0;             // it trains on; what the job states where the relation hides it; 0 where a client's number is private
-  std::int64_t alignment = 0;        // digest of the record ids in their order; 0 where records are a party's own, or have none
-  double row_norm = 0;               // the largest Euclidean norm of a scaled row; its public bound in a private run
+  std::int64_t rows = 0;       // it trains on; what the job states where the relation hides it; 0 where a client's number is private
+  std::int64_t alignment = 0;  // digest of the record ids in their order; 0 where records are a party's own, or have none
+  double row_norm = 0;         // the largest Euclidean norm of a scaled row; its public bound in a private run
   int column_count = 0;
-  int first_number = 0;              // columns are x<first>, x<first+1>, ... when `columns` is empty
+  int first_number = 0;  // columns are x<first>, x<first+1>, ... when `columns` is empty
   std::vector<std::string> columns;
-  std::vector<double> bounds;        // 0 where none was declared; empty: none at all
-  std::vector<double> scales;        // empty: ones
-  std::vector<double> centers;       // empty: zeros
-  bool labels = false;               // it holds them
+  std::vector<double> bounds;   // 0 where none was declared; empty: none at all
+  std::vector<double> scales;   // empty: ones
+  std::vector<double> centers;  // empty: zeros
+  bool labels = false;          // it holds them
   std::vector<std::string> classes;
-  std::string schema;                // TOML: reads another table alike
+  std::string schema;  // TOML: reads another table alike
   // What a private run will charge this party, from the job, the public bounds and its ledger.
-  std::string plan;                  // its events as JSON; empty: the run is not private
+  std::string plan;  // its events as JSON; empty: the run is not private
   double epsilon = 0;
   double delta = 0;
   double derivative_bound = 0;
   static void fields(auto& self, auto&& visit) {
-    visit(self.party, self.rows, self.alignment, self.row_norm, self.column_count, self.first_number, self.columns, self.bounds, self.scales,
-          self.centers, self.labels, self.classes, self.schema, self.plan, self.epsilon, self.delta, self.derivative_bound);
+    visit(self.party, self.rows, self.alignment, self.row_norm, self.column_count, self.first_number, self.columns, self.bounds,
+          self.scales, self.centers, self.labels, self.classes, self.schema, self.plan, self.epsilon, self.delta, self.derivative_bound);
   }
   [[nodiscard]] data::ColumnNames column_names() const;
 };

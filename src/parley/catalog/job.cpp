@@ -20,10 +20,9 @@ constexpr double kMostRecords = privacy::GridFeatures::kMostStated;
 
 void read_model(Toml model, glm::Objective& objective) {
   if (model.kind("intercept") == Toml::Kind::kText) {
-    model.choice<glm::Intercept>("intercept", objective.intercept,
-                                 {{"none", glm::Intercept::kNone},
-                                  {"free", glm::Intercept::kFree},
-                                  {"penalised", glm::Intercept::kPenalised}});
+    model.choice<glm::Intercept>(
+        "intercept", objective.intercept,
+        {{"none", glm::Intercept::kNone}, {"free", glm::Intercept::kFree}, {"penalised", glm::Intercept::kPenalised}});
   } else {
     bool wanted = false;
     model.boolean("intercept", wanted);
@@ -34,16 +33,13 @@ void read_model(Toml model, glm::Objective& objective) {
   model.number("l1_radius", objective.l1_radius, above(0));
   int sparsity = 0;
   if (model.integer("sparsity", sparsity, at_least(1))) objective.sparsity = sparsity;
-  if (objective.l1_radius && objective.sparsity)
-    model.reject("sparsity", "contradicts l1_radius: choose one of the two");
+  if (objective.l1_radius && objective.sparsity) model.reject("sparsity", "contradicts l1_radius: choose one of the two");
   if (objective.l1_radius && objective.l1 > 0)
     model.reject("l1", "contradicts l1_radius: a penalty and a ball of the same norm; choose one of the two");
 }
 
 void read_data(Toml data, DataSection& section) {
-  data.choice<Scale>(
-      "scale", section.scale,
-      {{"bounds", Scale::kBounds}, {"none", Scale::kNone}, {"standardize", Scale::kStandardize}});
+  data.choice<Scale>("scale", section.scale, {{"bounds", Scale::kBounds}, {"none", Scale::kNone}, {"standardize", Scale::kStandardize}});
   data.boolean("unit_rows", section.unit_rows);
   if (section.unit_rows && section.scale == Scale::kStandardize)
     data.reject("unit_rows", "contradicts scale = \"standardize\": choose one of the two");
@@ -59,16 +55,15 @@ void read_privacy(Toml settings, PrivacySection& section) {
   settings.number("epsilon", section.epsilon, above(0));
   if (settings.number("delta", section.delta, above(0)) && !(*section.delta < 1)) settings.reject("delta", "must be below 1");
   settings.choice<privacy::Unit>("unit", section.unit, {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
-  settings.choice<privacy::Neighbours>("neighbours", section.neighbours,
-                                      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  settings.choice<privacy::Neighbours>(
+      "neighbours", section.neighbours,
+      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
   settings.choice<privacy::Against>("against", section.against,
-                                   {{"everyone", privacy::Against::kEveryone}, {"outsiders", privacy::Against::kOutsiders}});
-  settings.choice<algorithms::Calibration>(
-      "calibration", section.calibration,
-      {{"proved", algorithms::Calibration::kProved}, {"paper", algorithms::Calibration::kPaper}});
-  settings.choice<algorithms::Smoothness>(
-      "smoothness", section.smoothness,
-      {{"bounds", algorithms::Smoothness::kBounds}, {"private", algorithms::Smoothness::kPrivate}});
+                                    {{"everyone", privacy::Against::kEveryone}, {"outsiders", privacy::Against::kOutsiders}});
+  settings.choice<algorithms::Calibration>("calibration", section.calibration,
+                                           {{"proved", algorithms::Calibration::kProved}, {"paper", algorithms::Calibration::kPaper}});
+  settings.choice<algorithms::Smoothness>("smoothness", section.smoothness,
+                                          {{"bounds", algorithms::Smoothness::kBounds}, {"private", algorithms::Smoothness::kPrivate}});
   settings.number("derivative_bound", section.derivative_bound, above(0));
   std::int64_t records = 0;
   if (settings.integer("records", records, between(1, kMostRecords))) section.records = records;
@@ -99,14 +94,12 @@ void read_class(Toml& labels, std::string_view key, std::string& name) {
 // What contradicts a promise of privacy, whatever the algorithm.
 void check_privacy(Toml& toml, const Job& job) {
   if (job.data.scale == Scale::kStandardize)
-    toml.table("data").reject("scale", "standardize takes means and deviations from the data, which is not private; use \"bounds\" or \"none\"");
+    toml.table("data").reject("scale",
+                              "standardize takes means and deviations from the data, which is not private; use \"bounds\" or \"none\"");
   if (job.objective.intercept == glm::Intercept::kFree)
     toml.table("model").reject("intercept", "a free intercept has no private form; use \"penalised\" or false");
-  if (job.privacy->smoothness == algorithms::Smoothness::kPrivate && job.algorithm != "greedy-cd" &&
-      job.algorithm != "coordinate-descent")
-    toml.table("privacy").reject(
-        "smoothness",
-        "only greedy-cd and coordinate-descent take steps by smoothness constants; use \"bounds\"");
+  if (job.privacy->smoothness == algorithms::Smoothness::kPrivate && job.algorithm != "greedy-cd" && job.algorithm != "coordinate-descent")
+    toml.table("privacy").reject("smoothness", "only greedy-cd and coordinate-descent take steps by smoothness constants; use \"bounds\"");
 }
 
 // Add-remove hides how many records there are. What depends on that takes a number that the job states, and what would
@@ -115,13 +108,16 @@ void check_hidden_count(Toml& toml, const Job& job) {
   if (job.privacy->neighbours != privacy::Neighbours::kAddRemove || job.partition == Partition::kVertical) return;
   const bool all_state = std::all_of(job.parties.begin(), job.parties.end(), [](const Party& party) { return party.records.has_value(); });
   if (!job.privacy->records && (job.parties.empty() || !all_state))
-    toml.table("privacy").reject("records", "is missing: add-remove hides the number of records, so the job states a public one, about as "
-                                            "large, as in records = 10000");
+    toml.table("privacy").reject("records",
+                                 "is missing: add-remove hides the number of records, so the job states a public one, about as "
+                                 "large, as in records = 10000");
   if (job.data.test_fraction.value_or(0) > 0)
-    toml.table("data").reject("test_fraction", "picks rows by their number in the table, which changes when add-remove takes one away; give "
-                                               "[[party]] a test file");
+    toml.table("data").reject("test_fraction",
+                              "picks rows by their number in the table, which changes when add-remove takes one away; give "
+                              "[[party]] a test file");
   if (job.tune)
-    toml.reject("tune", "picks validation rows by their number in the table, which changes when add-remove takes one away; use replace-one");
+    toml.reject("tune",
+                "picks validation rows by their number in the table, which changes when add-remove takes one away; use replace-one");
 }
 
 // Where a whole client is the unit, what the job would state about records means nothing: a job speaks of one unit.
@@ -139,20 +135,21 @@ void check_clients(Toml& toml, const Job& job) {
   if (job.privacy->records || records) privacy.reject("records", "is about records; the unit of this job is the client");
   if (job.privacy->derivative_bound) privacy.reject("derivative_bound", "is about records; the unit of this job is the client");
   if (privacy.has("against"))
-    privacy.reject("against", "is not for a job to say where the unit is the client: sums under masks hold against a coordinator that hands on "
-                              "keys as they are, together with one other client; leave it out");
+    privacy.reject("against",
+                   "is not for a job to say where the unit is the client: sums under masks hold against a coordinator that hands on "
+                   "keys as they are, together with one other client; leave it out");
   if (job.data.test_fraction.value_or(0) > 0)
-    toml.table("data").reject("test_fraction", "whether a share of a client's rows can be held out tells how many it has, which is private; give "
-                                               "[[party]] a test file");
+    toml.table("data").reject("test_fraction",
+                              "whether a share of a client's rows can be held out tells how many it has, which is private; give "
+                              "[[party]] a test file");
   if (job.rules.on_missing == rounds::OnMissing::kProceed)
     toml.table("rounds").reject("on_missing", "clients' masks cancel only when all answer; use \"wait\" or \"fail\"");
 }
 
 void read_rounds(Toml section, const Job& job, rounds::Rules& rules) {
-  section.choice<rounds::OnMissing>("on_missing", rules.on_missing,
-                                    {{"wait", rounds::OnMissing::kWait},
-                                     {"proceed", rounds::OnMissing::kProceed},
-                                     {"fail", rounds::OnMissing::kFail}});
+  section.choice<rounds::OnMissing>(
+      "on_missing", rules.on_missing,
+      {{"wait", rounds::OnMissing::kWait}, {"proceed", rounds::OnMissing::kProceed}, {"fail", rounds::OnMissing::kFail}});
   double seconds = 0;
   if (section.number("deadline_seconds", seconds, between(0.001, 1e7)))
     rules.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
@@ -277,8 +274,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
   PARLEY_CHECK(toml.finish());
 
   if (job.partition != chosen->partition)
-    return fail(bad_input({path, 0, "job.partition"},
-                          fmt::format("{} works on '{}' data", chosen->name, name(chosen->partition)),
+    return fail(bad_input({path, 0, "job.partition"}, fmt::format("{} works on '{}' data", chosen->name, name(chosen->partition)),
                           name(job.partition)));
   if (job.parties.empty()) return fail(bad_input({path, 0, "party"}, "no data: add a [[party]] section with name and data"));
   if (job.partition == Partition::kSingle && job.parties.size() > 1)

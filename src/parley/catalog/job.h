@@ -12,21 +12,21 @@
 #include "parley/core/result.h"
 #include "parley/core/toml.h"
 #include "parley/glm/objective.h"
-#include "parley/rounds/exchange.h"
 #include "parley/privacy/units.h"
+#include "parley/rounds/exchange.h"
 
 namespace parley::catalog {
 
 enum class Scale {
-  kBounds,       // x / B_j with the public bound of the column
+  kBounds,  // x / B_j with the public bound of the column
   kNone,
   kStandardize,  // (x - mean) / deviation, both computed from the data: never with privacy
 };
 
 struct DataSection {
   Scale scale = Scale::kBounds;
-  bool unit_rows = false;            // then divide each row by its Euclidean norm
-  std::optional<double> bound;       // of every feature that no schema bounds
+  bool unit_rows = false;       // then divide each row by its Euclidean norm
+  std::optional<double> bound;  // of every feature that no schema bounds
   std::optional<double> label_bound;
   std::optional<double> test_fraction;
   std::optional<std::int64_t> features;  // number of columns of LIBSVM files
@@ -47,15 +47,15 @@ struct PrivacySection {
 
 // Settings tried under privacy, the best kept: a random number of trials, each with settings drawn from the choices.
 struct TuneSection {
-  double trials = 10;       // expected number
-  double validation = 0.2;  // share of the training rows that scores are computed on
+  double trials = 10;                // expected number
+  double validation = 0.2;           // share of the training rows that scores are computed on
   std::vector<std::string> choices;  // "section.key=value|value|..."
 };
 
 struct LabelsSection {
   std::string party;
   std::string column;
-  std::string positive;  // the class that becomes +1
+  std::string positive;              // the class that becomes +1
   std::vector<std::string> classes;  // all of them, where no party sees every one
   bool declared_public = false;      // to the parties of a private run
 };
@@ -63,8 +63,8 @@ struct LabelsSection {
 struct Party {
   std::string name;
   std::string data;
-  std::string schema;  // empty: none
-  std::string test;    // empty: none
+  std::string schema;                   // empty: none
+  std::string test;                     // empty: none
   std::optional<std::int64_t> records;  // privacy.records of this party's table
 };
 
@@ -75,7 +75,7 @@ enum class Paths {
 };
 
 struct Job {
-  std::string file;  // where it was read; paths in it are relative to its folder
+  std::string file;    // where it was read; paths in it are relative to its folder
   std::string digest;  // of its text and of what was set beside it; empty where it was not read from a file
   std::string name;
   Partition partition = Partition::kSingle;

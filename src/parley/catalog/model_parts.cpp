@@ -17,7 +17,9 @@ namespace {
 
 constexpr const char* kFormat = "parley-model-parts";
 
-std::string in(const std::string& directory, const std::string& name) { return (std::filesystem::path(directory) / name).string(); }
+std::string in(const std::string& directory, const std::string& name) {
+  return (std::filesystem::path(directory) / name).string();
+}
 
 // The file of every part, in the order of the parts.
 Result<std::vector<std::string>> files_by_part(const std::vector<ModelPart>& parts, const std::vector<std::string>& files) {
@@ -135,7 +137,8 @@ Result<bool> holds_private_model(const std::string& directory) {
     PARLEY_CHECK(read());
   }
   if (!json.is_object() || !json.contains(statement) || !json[statement].is_string())
-    return fail(bad_input({file.string(), 0, ""}, "is there and is no model that parley train wrote; name another --out, or --overwrite it"));
+    return fail(
+        bad_input({file.string(), 0, ""}, "is there and is no model that parley train wrote; name another --out, or --overwrite it"));
   return json[statement].get<std::string>() != kNotPrivate;
 }
 

@@ -14,8 +14,8 @@
 namespace parley::catalog {
 
 struct ModelPart {
-  std::string party;    // empty: the whole model
-  bool labels = true;   // tables of this part carry the labels
+  std::string party;   // empty: the whole model
+  bool labels = true;  // tables of this part carry the labels
   Trained trained;
 };
 

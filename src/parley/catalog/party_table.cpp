@@ -74,9 +74,8 @@ Result<AgreedClasses> agree_on_classes(const Job& job, std::span<const data::Dat
 }
 
 Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data::Dataset> tables) {
-  const bool numbered = std::all_of(tables.begin(), tables.end(), [](const data::Dataset& table) {
-    return table.columns.is_numbered() || table.columns.empty();
-  });
+  const bool numbered = std::all_of(tables.begin(), tables.end(),
+                                    [](const data::Dataset& table) { return table.columns.is_numbered() || table.columns.empty(); });
   if (numbered) {
     int first = 1, last = 0;
     for (const data::Dataset& table : tables) {
@@ -93,10 +92,11 @@ Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data:
     for (const auto& [one, other, file] : {std::tuple{&columns, &common, p}, std::tuple{&common, &columns, std::size_t{0}}})
       for (const std::string& name : one->list())
         if (!other->find(name))
-          return fail(bad_input({job.parties[file].data, 0, name},
-                                fmt::format("is a column that '{}' does not have; parties that hold different records need the same columns: "
-                                            "give them one schema",
-                                            job.parties[file == 0 ? p : 0].name)));
+          return fail(
+              bad_input({job.parties[file].data, 0, name},
+                        fmt::format("is a column that '{}' does not have; parties that hold different records need the same columns: "
+                                    "give them one schema",
+                                    job.parties[file == 0 ? p : 0].name)));
   }
   if (common.empty()) return fail(bad_input({job.parties.front().data, 0, ""}, "holds no feature column"));
   return common;
@@ -157,7 +157,8 @@ std::optional<std::int64_t> noise_seed(const Job& job, int party) {
 
 Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table, const PaidRun& run) {
   if (job.privacy->calibration != algorithms::Calibration::kProved)
-    return fail(bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
+    return fail(
+        bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
   Job own = job;
   own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
   own.seed = noise_seed(job, table.number);

@@ -26,19 +26,19 @@ struct PartyTable {
   int number = 0;  // in the job's list
   data::Dataset train;
   std::optional<data::Dataset> test;
-  glm::Model scaling;       // scales, centers and unit_rows alone
-  linalg::Matrix features;  // of `train`, scaled
-  bool aligned = false;     // its records are those of the other parties, in the same order
-  bool ids_are_public = true;  // may be said as a digest, to find parties out of step
-  std::string run;             // which run of which job it is read for, as this party was told; empty: by its own process
+  glm::Model scaling;                 // scales, centers and unit_rows alone
+  linalg::Matrix features;            // of `train`, scaled
+  bool aligned = false;               // its records are those of the other parties, in the same order
+  bool ids_are_public = true;         // may be said as a digest, to find parties out of step
+  std::string run;                    // which run of which job it is read for, as this party was told; empty: by its own process
   std::shared_ptr<PrivateSite> site;  // of a private run; its features are then on its grid
 };
 
 // Labels as every party must number them. Real labels: empty.
 struct AgreedClasses {
-  std::vector<std::string> names;                         // every class of any party
-  std::vector<double> values;                             // -1/+1 or class number, of each
-  std::vector<std::string> classes;                       // of the model: {negative, positive} or the K names
+  std::vector<std::string> names;    // every class of any party
+  std::vector<double> values;        // -1/+1 or class number, of each
+  std::vector<std::string> classes;  // of the model: {negative, positive} or the K names
 };
 
 // x<first>, x<first+1>, ... without a gap; nothing for named columns.

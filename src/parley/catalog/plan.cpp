@@ -32,7 +32,8 @@ std::optional<RiskOrder> risk_order(const Job& job, const JobPlan& plan) {
   const privacy::Target target{*privacy::Epsilon::make(job.privacy->epsilon), *privacy::Delta::make(plan.privacy->budget.delta.value())};
   const auto n = static_cast<double>(plan.records), d = static_cast<double>(plan.columns);
   const double reach = std::sqrt(std::log(1 / target.delta.value())) / (n * target.epsilon.value());
-  if (job.algorithm == "frank-wolfe") return RiskOrder{"(log d sqrt(log 1/delta) / (n epsilon))^(2/3)", std::pow(std::log(d + 1) * reach, 2.0 / 3)};
+  if (job.algorithm == "frank-wolfe")
+    return RiskOrder{"(log d sqrt(log 1/delta) / (n epsilon))^(2/3)", std::pow(std::log(d + 1) * reach, 2.0 / 3)};
   if (job.algorithm == "greedy-cd")  // Theorem 4.4, equation 28 at its T, which does not depend on d
     return RiskOrder{"log d (sqrt(log 1/delta) / (n epsilon))^(2/3)", std::log(d + 1) * std::pow(reach, 2.0 / 3)};
   if (job.algorithm == "coordinate-descent" || job.algorithm == "sgd")
@@ -54,7 +55,8 @@ void describe_releases(const Job& job, JobPlan& plan) {
   const double total = privacy::zcdp_of(plan.privacy->plan).value_or(0);
   for (const privacy::Event& event : plan.privacy->plan.events) {
     const double cost = privacy::zcdp_of({neighbours, {event}}).value_or(0);
-    plan.releases.push_back({event, noise_to_signal(event.mechanism, plan.records, neighbours), std::isfinite(total) && total > 0 ? cost / total : 0});
+    plan.releases.push_back(
+        {event, noise_to_signal(event.mechanism, plan.records, neighbours), std::isfinite(total) && total > 0 ? cost / total : 0});
   }
   // Noise per step grows as the square root of the number of steps.
   const double loudest = plan.privacy->noise_to_signal;
@@ -67,26 +69,36 @@ void describe_releases(const Job& job, JobPlan& plan) {
 void warn(const Job& job, JobPlan& plan) {
   const double loudest = plan.privacy->noise_to_signal;
   if (loudest >= 1)
-    plan.warnings.push_back(fmt::format("this job cannot work at n = {} and epsilon = {}: the noise of a release is {:.3g} times the largest "
-                                        "signal that any data could have", with_commas(static_cast<long long>(plan.records)), job.privacy->epsilon, loudest));
+    plan.warnings.push_back(
+        fmt::format("this job cannot work at n = {} and epsilon = {}: the noise of a release is {:.3g} times the largest "
+                    "signal that any data could have",
+                    with_commas(static_cast<long long>(plan.records)), job.privacy->epsilon, loudest));
   else if (loudest > kQuiet * 1.05)
-    plan.warnings.push_back(fmt::format("noise is {:.2g} of the largest signal that any data could have; real signals are smaller", loudest));
+    plan.warnings.push_back(
+        fmt::format("noise is {:.2g} of the largest signal that any data could have; real signals are smaller", loudest));
   if (plan.quiet_steps && *plan.quiet_steps >= 1)
-    plan.warnings.push_back(fmt::format("with {} steps instead of {} it would stay below {}", with_commas(*plan.quiet_steps), with_commas(plan.steps), kQuiet));
+    plan.warnings.push_back(
+        fmt::format("with {} steps instead of {} it would stay below {}", with_commas(*plan.quiet_steps), with_commas(plan.steps), kQuiet));
   if (plan.suggested_steps && plan.steps > kManyTimes * *plan.suggested_steps)
-    plan.warnings.push_back(fmt::format("{} steps share the budget where the number of records, the columns, the radius and the target suggest {}; each is "
-                                        "noisier for it: leave algorithm.iterations out", with_commas(plan.steps), with_commas(*plan.suggested_steps)));
+    plan.warnings.push_back(
+        fmt::format("{} steps share the budget where the number of records, the columns, the radius and the target suggest {}; each is "
+                    "noisier for it: leave algorithm.iterations out",
+                    with_commas(plan.steps), with_commas(*plan.suggested_steps)));
   if (job.tune)
-    plan.warnings.emplace_back("the job tunes: this is one run at the whole target; each run of the search would have less than half of its epsilon");
+    plan.warnings.emplace_back(
+        "the job tunes: this is one run at the whole target; each run of the search would have less than half of its epsilon");
   if (plan.fitting_steps < plan.steps)
-    plan.warnings.push_back(fmt::format("the ledger's budget holds {} of {} steps: the run would stop there (exit 3)", plan.fitting_steps, plan.steps));
+    plan.warnings.push_back(
+        fmt::format("the ledger's budget holds {} of {} steps: the run would stop there (exit 3)", plan.fitting_steps, plan.steps));
 }
 
 std::string noise_of(const privacy::Mechanism& mechanism) {
   if (const auto* e = std::get_if<privacy::Exponential>(&mechanism)) return fmt::format("epsilon {:.4g} each", e->epsilon);
   if (const auto* e = std::get_if<privacy::Pure>(&mechanism)) return fmt::format("epsilon {:.4g} each", e->epsilon);
-  if (const auto* e = std::get_if<privacy::Gaussian>(&mechanism)) return fmt::format("deviation {:.4g} sensitivities", e->sigma / e->sensitivity);
-  if (const auto* e = std::get_if<privacy::DiscreteLaplace>(&mechanism)) return fmt::format("scale {:.4g} sensitivities", e->scale / e->sensitivity);
+  if (const auto* e = std::get_if<privacy::Gaussian>(&mechanism))
+    return fmt::format("deviation {:.4g} sensitivities", e->sigma / e->sensitivity);
+  if (const auto* e = std::get_if<privacy::DiscreteLaplace>(&mechanism))
+    return fmt::format("scale {:.4g} sensitivities", e->scale / e->sensitivity);
   if (const auto* e = std::get_if<privacy::SubsampledGaussian>(&mechanism))
     return fmt::format("multiplier {:.4g}, rate {:.4g}", e->noise_multiplier, e->sampling_rate);
   return "";
@@ -129,24 +141,27 @@ Result<JobPlan> plan_job(const Job& job) {
 }
 
 std::string plan_json(const Job& job, const JobPlan& plan) {
-  Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}, {"memory_bytes", plan.memory_bytes}};
+  Json json{{"job", job.name},
+            {"algorithm", job.algorithm},
+            {"records", plan.records},
+            {"columns", plan.columns},
+            {"memory_bytes", plan.memory_bytes}};
   json["privacy"] = nullptr;
   if (plan.privacy) {
-    json["privacy"] = {
-        {"epsilon", plan.privacy->epsilon},
-        {"delta", plan.privacy->delta},
-        {"unit", privacy::name(plan.privacy->unit)},
-        {"neighbours", privacy::name(plan.privacy->neighbours)},
-        {"against", against_whom(*plan.privacy)},
-        {"accountant", plan.privacy->accountant},
-        {"derivative_bound", plan.privacy->derivative_bound},
-        {"steps", plan.steps},
-        {"steps_the_budget_holds", plan.fitting_steps},
-        {"steps_suggested",
-         std::min(plan.suggested_steps.value_or(plan.steps), std::max<std::int64_t>(1, plan.quiet_steps.value_or(plan.steps)))},
-        {"noise_to_signal", plan.privacy->noise_to_signal},
-        {"smoothness_floor", plan.smoothness_floor ? Json(*plan.smoothness_floor) : Json(nullptr)},
-        {"releases", Json::array()}};
+    json["privacy"] = {{"epsilon", plan.privacy->epsilon},
+                       {"delta", plan.privacy->delta},
+                       {"unit", privacy::name(plan.privacy->unit)},
+                       {"neighbours", privacy::name(plan.privacy->neighbours)},
+                       {"against", against_whom(*plan.privacy)},
+                       {"accountant", plan.privacy->accountant},
+                       {"derivative_bound", plan.privacy->derivative_bound},
+                       {"steps", plan.steps},
+                       {"steps_the_budget_holds", plan.fitting_steps},
+                       {"steps_suggested", std::min(plan.suggested_steps.value_or(plan.steps),
+                                                    std::max<std::int64_t>(1, plan.quiet_steps.value_or(plan.steps)))},
+                       {"noise_to_signal", plan.privacy->noise_to_signal},
+                       {"smoothness_floor", plan.smoothness_floor ? Json(*plan.smoothness_floor) : Json(nullptr)},
+                       {"releases", Json::array()}};
     for (const PlannedRelease& release : plan.releases) {
       Json event = Json::parse(privacy::to_json(release.event));
       event["noise_to_signal"] = release.noise_to_signal;
@@ -171,15 +186,13 @@ std::string plan_table(const Job& job, const JobPlan& plan) {
                            privacy::rounded_up(plan.privacy->delta, 3), plan.privacy->accountant, privacy::name(plan.privacy->unit),
                            privacy::name(plan.privacy->neighbours)));
   if (plan.smoothness_floor)
-    line("smoothness",
-         fmt::format(
-             "one release before the steps; no column counts for less than {:.2g} of its bound's constant",
-             *plan.smoothness_floor));
+    line("smoothness", fmt::format("one release before the steps; no column counts for less than {:.2g} of its bound's constant",
+                                   *plan.smoothness_floor));
   if (plan.risk) line("excess risk", fmt::format("order of {} = {:.3g}", plan.risk->formula, plan.risk->value));
   table += fmt::format("\n  {:<22} {:>10}  {:<34} {:>16} {:>8}\n", "release", "count", "noise", "noise / signal", "share");
   for (const PlannedRelease& release : plan.releases)
-    table += fmt::format("  {:<22} {:>10}  {:<34} {:>16.3g} {:>7.0f} %\n", privacy::name(release.event.mechanism), with_commas(release.event.count),
-                         noise_of(release.event.mechanism), release.noise_to_signal, 100 * release.share);
+    table += fmt::format("  {:<22} {:>10}  {:<34} {:>16.3g} {:>7.0f} %\n", privacy::name(release.event.mechanism),
+                         with_commas(release.event.count), noise_of(release.event.mechanism), release.noise_to_signal, 100 * release.share);
   table += "  (signal: the largest that any data of this many records could have; share: of the privacy cost)\n";
   for (const std::string& warning : plan.warnings) table += "  warning: " + warning + "\n";
   return table;

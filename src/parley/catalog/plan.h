@@ -28,15 +28,14 @@ struct RiskOrder {
 struct JobPlan {
   std::size_t records = 0;
   std::size_t columns = 0;
-  std::size_t memory_bytes = 0;             // of the features and a trainer's vectors, about
-  std::optional<PrivacyReport> privacy;     // as the run would claim it; absent: the run is not private
-  std::int64_t steps = 0;                   // of the reservation
-  std::int64_t fitting_steps = 0;           // those the budget of the site's ledger still holds
-  std::optional<std::int64_t> quiet_steps;  // the most steps whose noise stays below a tenth of the largest signal
+  std::size_t memory_bytes = 0;                 // of the features and a trainer's vectors, about
+  std::optional<PrivacyReport> privacy;         // as the run would claim it; absent: the run is not private
+  std::int64_t steps = 0;                       // of the reservation
+  std::int64_t fitting_steps = 0;               // those the budget of the site's ledger still holds
+  std::optional<std::int64_t> quiet_steps;      // the most steps whose noise stays below a tenth of the largest signal
   std::optional<std::int64_t> suggested_steps;  // those an algorithm takes where the job states none
   std::vector<PlannedRelease> releases;
-  std::optional<double>
-      smoothness_floor;  // the least that a private estimate can say of a column, as a share of its bound's
+  std::optional<double> smoothness_floor;  // the least that a private estimate can say of a column, as a share of its bound's
   std::optional<RiskOrder> risk;
   std::vector<std::string> warnings;
 };

@@ -18,8 +18,7 @@ Result<privacy::Delta> target_delta(const Job& job, const Introduction& said) {
 }  // namespace
 
 std::string against_whom(const PrivacyReport& report) {
-  if (report.unit == privacy::Unit::kClient)
-    return "a coordinator that hands on keys as they are, together with one other client";
+  if (report.unit == privacy::Unit::kClient) return "a coordinator that hands on keys as they are, together with one other client";
   return std::string(privacy::name(report.against));
 }
 
@@ -46,12 +45,10 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   return report;
 }
 
-Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties,
-                                     privacy::Delta delta) {
+Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties, privacy::Delta delta) {
   std::vector<privacy::Plan> plans;
   for (const PrivacyReport& party : parties) plans.push_back(party.plan);
-  const auto most = std::max_element(parties.begin(), parties.end(),
-                                     [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
+  const auto most = std::max_element(parties.begin(), parties.end(), [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
   PrivacyReport all = *most;
   all.releases = 0;
   for (const PrivacyReport& party : parties) all.releases += party.releases;
@@ -62,16 +59,12 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
   all.records = 0;
   for (const PrivacyReport& party : parties) all.records = parts || clients ? party.records : all.records + party.records;
   all.statement = fmt::format(
-      "{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}",
-      parties.size(),
+      "{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}", parties.size(),
       parts     ? "each with a part of every record, whose costs add up"
       : clients ? "each a client"
                 : "each with records of its own",
       privacy::name(all.unit), all.epsilon, all.delta,
-      parts
-          ? "Labels are declared public. The parts of the model stay with their parties and are not covered."
-          : "",
-      most->statement);
+      parts ? "Labels are declared public. The parts of the model stay with their parties and are not covered." : "", most->statement);
   return all;
 }
 

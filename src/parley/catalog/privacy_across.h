@@ -17,8 +17,7 @@ std::string against_whom(const PrivacyReport& report);
 Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int party);
 
 // What the run costs a record in all: of the party that holds it, or of all parties that hold a part of it.
-Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties,
-                                     privacy::Delta delta);
+Result<PrivacyReport> privacy_across(const Federation& federation, const std::vector<PrivacyReport>& parties, privacy::Delta delta);
 // Of all parties that introduced themselves.
 Result<PrivacyReport> privacy_across(const Job& job, std::span<const Introduction> parties);
 

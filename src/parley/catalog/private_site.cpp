@@ -59,22 +59,27 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
   const Party& party = job.parties.front();
   const std::string& place = party.schema.empty() ? party.data : party.schema;
   if (party.schema.empty() && train.schema.format != data::Format::kLibsvm)
-    return fail(bad_input({place, 0, ""}, "a private run needs a schema for this table: without one the types of its columns are found in the data"));
+    return fail(bad_input({place, 0, ""},
+                          "a private run needs a schema for this table: without one the types of its columns are found in the data"));
   for (const data::ColumnSchema& column : train.schema.columns) {
     if (column.type == data::ColumnType::kIgnore || column.type == data::ColumnType::kId) continue;
     if (!column.confirmed)
-      return fail(bad_input({place, 0, column.name}, "what is known of this column was found in the data; a private run needs a schema "
-                                                     "that a person has confirmed (confirmed = true)"));
+      return fail(bad_input({place, 0, column.name},
+                            "what is known of this column was found in the data; a private run needs a schema "
+                            "that a person has confirmed (confirmed = true)"));
     if (column.missing == data::Missing::kDropRow)
-      return fail(bad_input({place, 0, column.name}, "missing = \"drop-row\" lets the data decide the number of records, which is public in a "
-                                                     "private run; use \"zero\", a number or \"level\""));
+      return fail(bad_input({place, 0, column.name},
+                            "missing = \"drop-row\" lets the data decide the number of records, which is public in a "
+                            "private run; use \"zero\", a number or \"level\""));
   }
   if (!train.schema.confirmed)
-    return fail(bad_input({place, 0, "table"}, "its bounds were found in the data; a private run needs bounds that a person has confirmed "
-                                               "(confirmed = true)"));
+    return fail(bad_input({place, 0, "table"},
+                          "its bounds were found in the data; a private run needs bounds that a person has confirmed "
+                          "(confirmed = true)"));
   if (finds_classes(job, train) && !by_convention(job, train.labels.classes))
-    return fail(bad_input({job.file, 0, "labels.classes"},
-                          "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema"));
+    return fail(
+        bad_input({job.file, 0, "labels.classes"},
+                  "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema"));
   return {};
 }
 
@@ -120,7 +125,9 @@ std::optional<std::size_t> stated_count(const PrivacySection& section, const Pub
   return section.neighbours == privacy::Neighbours::kAddRemove ? std::optional(facts.records) : std::nullopt;
 }
 
-std::string hexadecimal(std::uint64_t number) { return fmt::format("{:016x}", number); }
+std::string hexadecimal(std::uint64_t number) {
+  return fmt::format("{:016x}", number);
+}
 
 }  // namespace
 
@@ -146,16 +153,22 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
                                  privacy::name(report.neighbours), against_whom(report),
                                  privacy::in_words(report.epsilon, report.delta, report.neighbours, report.unit));
   if (report.neighbours == privacy::Neighbours::kAddRemove)
-    text += " How many records there are is covered too: the number that the job states stands for it, and tables of up to four times as many are meant.";
+    text +=
+        " How many records there are is covered too: the number that the job states stands for it, and tables of up to four times as many "
+        "are meant.";
   if (report.unit == privacy::Unit::kClient)
-    text += " It holds against the coordinator and any one other client together, computationally: parts of a sum are masked. It trusts the "
-            "clients to add their noise, and the coordinator to hand on their keys as they are.";
+    text +=
+        " It holds against the coordinator and any one other client together, computationally: parts of a sum are masked. It trusts the "
+        "clients to add their noise, and the coordinator to hand on their keys as they are.";
   if (report.calibration == algorithms::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   text += " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only.";
   if (report.claimed) return text;
-  return fmt::format("Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the operating "
-                     "system the model would have ", seed.value_or(0)) + text;
+  return fmt::format(
+             "Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the operating "
+             "system the model would have ",
+             seed.value_or(0)) +
+         text;
 }
 
 void judge_noise(PrivacyReport& report, double epsilon, std::size_t records) {
@@ -163,17 +176,21 @@ void judge_noise(PrivacyReport& report, double epsilon, std::size_t records) {
   for (const privacy::Event& event : report.plan.events)
     report.noise_to_signal = std::max(report.noise_to_signal, noise_to_signal(event.mechanism, records, report.neighbours));
   if (report.noise_to_signal > kLoud)
-    report.notes.push_back(fmt::format("epsilon {} is small for {} {}: the noise of a release is {:.2g} times the largest signal that any data "
-                                       "could have; expect a model that says little", epsilon, with_commas(static_cast<long long>(records)), many,
-                                       report.noise_to_signal));
+    report.notes.push_back(
+        fmt::format("epsilon {} is small for {} {}: the noise of a release is {:.2g} times the largest signal that any data "
+                    "could have; expect a model that says little",
+                    epsilon, with_commas(static_cast<long long>(records)), many, report.noise_to_signal));
 }
 
 double default_derivative_bound(glm::Task task, double label_bound) {
   switch (task) {
-    case glm::Task::kLinear: return label_bound;  // |m - y| at m = 0
-    case glm::Task::kSquaredHinge: return 2;      // 2 max(0, 1 - ym) at m = 0
+    case glm::Task::kLinear:
+      return label_bound;  // |m - y| at m = 0
+    case glm::Task::kSquaredHinge:
+      return 2;  // 2 max(0, 1 - ym) at m = 0
     case glm::Task::kLogistic:
-    case glm::Task::kSoftmax: return 1;
+    case glm::Task::kSoftmax:
+      return 1;
   }
   return 1;
 }
@@ -185,7 +202,8 @@ double noise_to_signal(const privacy::Mechanism& mechanism, std::size_t records,
   if (const auto* selection = std::get_if<privacy::Pure>(&mechanism)) return 2 / selection->epsilon / signal;
   if (const auto* value = std::get_if<privacy::Gaussian>(&mechanism)) return value->sigma / value->sensitivity / signal;
   if (const auto* value = std::get_if<privacy::DiscreteGaussian>(&mechanism)) return value->sigma / value->sensitivity / signal;
-  if (const auto* value = std::get_if<privacy::DiscreteLaplace>(&mechanism)) return std::sqrt(2.0) * value->scale / value->sensitivity / signal;
+  if (const auto* value = std::get_if<privacy::DiscreteLaplace>(&mechanism))
+    return std::sqrt(2.0) * value->scale / value->sensitivity / signal;
   if (const auto* batch = std::get_if<privacy::SubsampledGaussian>(&mechanism))
     return batch->noise_multiplier / (batch->sampling_rate * static_cast<double>(records));
   return 0;
@@ -203,10 +221,12 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
   PARLEY_TRY(const Delta delta, Delta::make(section.delta.value_or(1 / (n * n))));
-  if (!section.delta) site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
-                                                         with_commas(static_cast<long long>(site->facts_.records))));
+  if (!section.delta)
+    site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
+                                       with_commas(static_cast<long long>(site->facts_.records))));
   if (finds_columns(job, train))
-    site->notes_.emplace_back("data.features was not given: the number of columns is the largest index in the file, and is taken as public");
+    site->notes_.emplace_back(
+        "data.features was not given: the number of columns is the largest index in the file, and is taken as public");
   if (finds_classes(job, train))
     site->notes_.push_back(fmt::format("labels.classes was not given: that labels are {} and {} is a convention, and is taken as public",
                                        train.labels.classes[0], train.labels.classes[1]));
@@ -223,8 +243,9 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
     site->gate_ = std::make_unique<Gate>(Gate::rehearsal(site->purse_));
   } else {
     PARLEY_CHECK(site->open_ledger(run, {epsilon, delta, privacy::Composition::kPlans}));
-    PARLEY_TRY(Gate gate, run.kept ? Gate::resume(*site->ledger_, site->purse_, site->run_, *site->bits_, *run.kept, privacy::AnswersAreMarked{})
-                                   : Gate::open(*site->ledger_, site->purse_, site->run_, *site->bits_));
+    PARLEY_TRY(Gate gate, run.kept
+                              ? Gate::resume(*site->ledger_, site->purse_, site->run_, *site->bits_, *run.kept, privacy::AnswersAreMarked{})
+                              : Gate::open(*site->ledger_, site->purse_, site->run_, *site->bits_));
     site->gate_ = std::make_unique<Gate>(std::move(gate));
     if (section.calibration == algorithms::Calibration::kPaper) site->gate_->cover_cost();
   }
@@ -253,8 +274,10 @@ Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) 
   if (section_.calibration == algorithms::Calibration::kPaper) return {};
   PARLEY_TRY(const bool set, ledger_->set_budget_if_none(purse_, wanted));
   if (!set) return {};
-  notes_.push_back(fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
-                               "parley ledger budget sets another", printable(purse_.data_set), section_.ledger, wanted.epsilon.value(), wanted.delta.value()));
+  notes_.push_back(
+      fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
+                  "parley ledger budget sets another",
+                  printable(purse_.data_set), section_.ledger, wanted.epsilon.value(), wanted.delta.value()));
   return {};
 }
 
@@ -266,13 +289,13 @@ Result<void> PrivateSite::check_other_purses() {
     if (spent.purse == purse_ && spent.budget) return {};
   for (const privacy::Spent& spent : purses)
     if (spent.purse.data_set == purse_.data_set && spent.charges > 0)
-      return fail(Error{
-          Fault::kBudgetEnded,
-          fmt::format("data set '{}' was charged for one {} under {} neighbours before, and costs for one {} under {} are not "
-                      "counted there; parley ledger budget {} --data-set {} --unit {} --neighbours {} sets a budget of their own",
-                      printable(purse_.data_set), privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
-                      privacy::name(purse_.unit), privacy::name(purse_.neighbours), section_.ledger,
-                      printable(purse_.data_set), privacy::name(purse_.unit), privacy::name(purse_.neighbours))});
+      return fail(
+          Error{Fault::kBudgetEnded,
+                fmt::format("data set '{}' was charged for one {} under {} neighbours before, and costs for one {} under {} are not "
+                            "counted there; parley ledger budget {} --data-set {} --unit {} --neighbours {} sets a budget of their own",
+                            printable(purse_.data_set), privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
+                            privacy::name(purse_.unit), privacy::name(purse_.neighbours), section_.ledger, printable(purse_.data_set),
+                            privacy::name(purse_.unit), privacy::name(purse_.neighbours))});
   return {};
 }
 
@@ -300,8 +323,9 @@ Result<void> PrivateSite::expect(const std::function<Result<void>(Gate&)>& reser
 Result<void> PrivateSite::leaving(std::int64_t round, std::string_view answer) {
   if (!resumed_ && round == 0) {
     PARLEY_TRY(const bool known, ledger_->knows(purse_, run_));
-    if (known) return fail(failed(fmt::format("run '{}' was charged here before, and what was kept of it is gone; it cannot go on without releasing anew",
-                                              printable(run_))));
+    if (known)
+      return fail(failed(fmt::format(
+          "run '{}' was charged here before, and what was kept of it is gone; it cannot go on without releasing anew", printable(run_))));
   }
   return ledger_->mark_answer(purse_, run_, round, answer);
 }

@@ -38,11 +38,11 @@ struct PrivacyReport {
   double derivative_bound = 0;
   double noise_to_signal = 0;  // of the noisiest release, against the largest signal that any data could have
   privacy::Plan plan;
-  std::string ledger;           // folder
-  privacy::Budget budget;       // of the data set, over all runs
-  double spent_epsilon = 0;     // of it, this run included
+  std::string ledger;        // folder
+  privacy::Budget budget;    // of the data set, over all runs
+  double spent_epsilon = 0;  // of it, this run included
   double spent_delta = 0;
-  std::string statement;        // for people
+  std::string statement;  // for people
   std::vector<std::string> notes;
 };
 

@@ -40,11 +40,16 @@ Json to_json(const Scored& scored) {
 
 const char* reason(algorithms::Stop stop) {
   switch (stop) {
-    case algorithms::Stop::kConverged: return "converged";
-    case algorithms::Stop::kIterations: return "iterations";
-    case algorithms::Stop::kInterrupted: return "interrupted";
-    case algorithms::Stop::kStalled: return "stalled";
-    case algorithms::Stop::kBudgetEnded: return "budget-ended";
+    case algorithms::Stop::kConverged:
+      return "converged";
+    case algorithms::Stop::kIterations:
+      return "iterations";
+    case algorithms::Stop::kInterrupted:
+      return "interrupted";
+    case algorithms::Stop::kStalled:
+      return "stalled";
+    case algorithms::Stop::kBudgetEnded:
+      return "budget-ended";
   }
   return "?";
 }
@@ -58,15 +63,21 @@ const char* status(algorithms::Stop stop) {
 
 const char* shown(algorithms::Certificate certificate) {
   switch (certificate) {
-    case algorithms::Certificate::kNone: return "none";
-    case algorithms::Certificate::kDualityGap: return "duality gap";
-    case algorithms::Certificate::kFrankWolfeGap: return "Frank-Wolfe gap";
-    case algorithms::Certificate::kGradientNorm: return "gradient norm";
+    case algorithms::Certificate::kNone:
+      return "none";
+    case algorithms::Certificate::kDualityGap:
+      return "duality gap";
+    case algorithms::Certificate::kFrankWolfeGap:
+      return "Frank-Wolfe gap";
+    case algorithms::Certificate::kGradientNorm:
+      return "gradient norm";
   }
   return "?";
 }
 
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 Json to_json(const PrivacyReport& privacy) {
   Json events = Json::array();
@@ -93,7 +104,9 @@ Json to_json(const PrivacyReport& privacy) {
           {"statement", privacy.statement}};
 }
 
-std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
+std::string shown(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "-";
+}
 
 // Of the model as a whole, wherever its parts are.
 struct ModelSize {
@@ -121,9 +134,8 @@ Json to_json(const Job& job, const std::optional<rounds::Communication>& communi
   const rounds::Traffic total = sent.total();
   Json json = {{"uplink_bytes", total.up}, {"downlink_bytes", total.down}, {"rounds", sent.rounds}, {"per_party", Json::array()}};
   for (std::size_t p = 0; p < sent.per_party.size(); ++p)
-    json["per_party"].push_back({{"party", job.parties[p].name},
-                                 {"uplink_bytes", sent.per_party[p].up},
-                                 {"downlink_bytes", sent.per_party[p].down}});
+    json["per_party"].push_back(
+        {{"party", job.parties[p].name}, {"uplink_bytes", sent.per_party[p].up}, {"downlink_bytes", sent.per_party[p].down}});
   json["around_bytes"] = {{"uplink", sent.around.up}, {"downlink", sent.around.down}};
   if (job.network) json["network_seconds"] = rounds::network_seconds(sent, *job.network);
   return json;
@@ -147,7 +159,8 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
   json["metrics"]["test"] = outcome.test ? to_json(*outcome.test) : Json(nullptr);
   const ModelSize size = model_size(outcome);
   json["model"] = {{"path", context.model_path}, {"columns", size.columns}, {"nonzeros", size.nonzeros}, {"l1_norm", size.l1_norm}};
-  json["privacy"] = outcome.privacy ? to_json(*outcome.privacy) : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
+  json["privacy"] =
+      outcome.privacy ? to_json(*outcome.privacy) : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
   json["communication"] = to_json(job, outcome.communication);
   json["time"] = {{"total_seconds", context.total_seconds},
                   {"read_seconds", outcome.read_seconds},
@@ -173,10 +186,10 @@ std::string metrics_table(const Scored& scored) {
 std::string result_table(const Job& job, const Outcome& outcome, const ReportContext& context) {
   const auto& fit = outcome.fit;
   std::string table = fmt::format("{}: {} by {}, {} after {} iteration{}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
-                                  fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop), with_commas(fit.iterations), fit.iterations == 1 ? "" : "s");
+                                  fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop),
+                                  with_commas(fit.iterations), fit.iterations == 1 ? "" : "s");
   if (std::isfinite(fit.objective)) table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
-  if (fit.certificate != algorithms::Certificate::kNone)
-    table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
+  if (fit.certificate != algorithms::Certificate::kNone) table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
   table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
                        fmt::format("{} of {}", with_commas(static_cast<long long>(model_size(outcome).nonzeros)),
                                    with_commas(static_cast<long long>(model_size(outcome).weights))));
@@ -197,13 +210,15 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
     if (outcome.test) table += fmt::format(" {:>12}", shown(test));
     table += "\n";
   }
-  table += fmt::format("\n  {:.2f} s reading, {:.2f} s training; model in {}\n", outcome.read_seconds, outcome.train_seconds, context.model_path);
+  table += fmt::format("\n  {:.2f} s reading, {:.2f} s training; model in {}\n", outcome.read_seconds, outcome.train_seconds,
+                       context.model_path);
   table += "  " + outcome.trained.provenance.privacy + "\n";
   if (outcome.privacy && outcome.privacy->ledger.empty()) table += "  each party keeps its own ledger and budget\n";
   if (outcome.privacy && !outcome.privacy->ledger.empty())
-    table += fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
-                         privacy::rounded_up(outcome.privacy->spent_epsilon, 4), outcome.privacy->budget.epsilon.value(),
-                         privacy::rounded_up(outcome.privacy->spent_delta, 3), outcome.privacy->budget.delta.value(), outcome.privacy->ledger);
+    table +=
+        fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
+                    privacy::rounded_up(outcome.privacy->spent_epsilon, 4), outcome.privacy->budget.epsilon.value(),
+                    privacy::rounded_up(outcome.privacy->spent_delta, 3), outcome.privacy->budget.delta.value(), outcome.privacy->ledger);
   for (const std::string& note : outcome.notes) table += "  note: " + note + "\n";
   return table;
 }

@@ -38,7 +38,8 @@ Result<Tables> read_tables(const Job& job) {
     for (const std::string& note : tables.test->notes) tables.train.notes.push_back("test file: " + note);
   } else if (job.data.test_fraction && *job.data.test_fraction > 0) {
     // Without a seed the held-out rows are still the same in every run: the split is not a secret.
-    PARLEY_TRY(data::TrainTest split, data::hold_out(tables.train, *job.data.test_fraction, static_cast<std::uint64_t>(job.seed.value_or(0))));
+    PARLEY_TRY(data::TrainTest split,
+               data::hold_out(tables.train, *job.data.test_fraction, static_cast<std::uint64_t>(job.seed.value_or(0))));
     tables.train = std::move(split.train);
     tables.test = std::move(split.test);
   }
@@ -53,7 +54,8 @@ Result<void> check_trainable(const Job& job, const data::Dataset& train) {
   const double first = train.labels.values.front();
   for (const double label : train.labels.values)
     if (label != first) return {};
-  return fail(bad_input({file, 0, train.schema.format == data::Format::kLibsvm ? "label" : job.labels.column}, "the training rows hold one class only; a classifier needs two"));
+  return fail(bad_input({file, 0, train.schema.format == data::Format::kLibsvm ? "label" : job.labels.column},
+                        "the training rows hold one class only; a classifier needs two"));
 }
 
 bool hides_count(const Job& job) {
@@ -119,7 +121,8 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
       PARLEY_TRY(Tuned tuned, tune(job, std::move(trials), *site,
                                    {table.labels.values, split->validation_features, split->validation.labels.values}, watch.observer));
       outcome.fit = std::move(tuned.fit);
-      outcome.notes.push_back(fmt::format("chosen by private tuning: {}; each run had epsilon {:.4g}", fmt::join(tuned.trial.settings, ", "), tuned.run_epsilon));
+      outcome.notes.push_back(fmt::format("chosen by private tuning: {}; each run had epsilon {:.4g}",
+                                          fmt::join(tuned.trial.settings, ", "), tuned.run_epsilon));
     } else {
       PARLEY_TRY(outcome.fit, job.trainer({site->features(), table.labels.values, objective, &site->terms()}, watch.observer));
     }
@@ -142,7 +145,11 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
   trained.columns = tables.train.columns;
   trained.schema = tables.train.schema;
   trained.label = job.labels.column;
-  trained.provenance = {job.name, job.algorithm, kVersion, job.seed, hides_count(job) ? site->facts().records : tables.train.rows(),
+  trained.provenance = {job.name,
+                        job.algorithm,
+                        kVersion,
+                        job.seed,
+                        hides_count(job) ? site->facts().records : tables.train.rows(),
                         outcome.privacy ? outcome.privacy->statement : kNotPrivate};
 
   PARLEY_TRY(outcome.train, score(trained, tables.train));

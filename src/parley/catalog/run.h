@@ -42,15 +42,15 @@ struct Outcome {
   Scored train;
   std::optional<Scored> test;
   std::optional<PrivacyReport> privacy;  // absent: the run was not private
-  std::vector<std::string> notes;  // what the readers want a person to know
+  std::vector<std::string> notes;        // what the readers want a person to know
   double read_seconds = 0;
   double train_seconds = 0;
   double wait_seconds = 0;  // of which for the parties
 };
 
 struct Watch {
-  algorithms::Observer observer;                    // each iteration; false asks for a stop
-  std::function<void(const std::string&)> phase;    // "reading data", "training"
+  algorithms::Observer observer;                  // each iteration; false asks for a stop
+  std::function<void(const std::string&)> phase;  // "reading data", "training"
 };
 
 Result<Outcome> run(const Job& job, const Watch& watch);

@@ -49,8 +49,7 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
   std::vector<Introduction> introductions;
   rounds::Terms terms{.job = job.name + " " + job.digest};
   for (PartyTable& table : tables) {
-    if (job.privacy)
-      PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table, {}));
+    if (job.privacy) PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table, {}));
     PARLEY_TRY(admitted.emplace_back(), admit(job, table));
     parties.push_back(std::move(admitted.back().party));
     admitted.back().party = std::make_unique<rounds::BorrowedParty>(*parties.back());
@@ -94,8 +93,7 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
       PARLEY_TRY(PrivacyReport report, table.site->report());
       reports.push_back(std::move(report));
     }
-    PARLEY_TRY(outcome.privacy,
-               privacy_across(federation, reports, tables.front().site->terms().target.delta));
+    PARLEY_TRY(outcome.privacy, privacy_across(federation, reports, tables.front().site->terms().target.delta));
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
     for (ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
   }

@@ -24,7 +24,9 @@ namespace {
 
 constexpr std::size_t kLargestJob = std::size_t{1} << 20;
 
-Place about(const Site& site, const char* key) { return {site.file, 0, key}; }
+Place about(const Site& site, const char* key) {
+  return {site.file, 0, key};
+}
 
 Result<void> check_limits(const Site& site, const Job& job) {
   const auto& allowed = site.limits.algorithms;
@@ -41,8 +43,7 @@ Result<void> check_limits(const Site& site, const Job& job) {
   // Costs under the two relations are never added up: a job of the other one would have a whole budget of its
   // own.
   if (job.privacy && job.privacy->neighbours != site.limits.neighbours)
-    return fail(bad_input(about(site, "limits.neighbours"), "is not the job's",
-                          std::string(privacy::name(job.privacy->neighbours))));
+    return fail(bad_input(about(site, "limits.neighbours"), "is not the job's", std::string(privacy::name(job.privacy->neighbours))));
   // Nor are costs for two units.
   if (job.privacy && job.privacy->unit != site.limits.unit)
     return fail(bad_input(about(site, "limits.unit"), "is not the job's", std::string(privacy::name(job.privacy->unit))));
@@ -53,16 +54,15 @@ Result<void> check_limits(const Site& site, const Job& job) {
 Result<void> check_public(const Site& site, const Job& job, const PartyTable& table) {
   if (table.train.labels.values.empty()) return {};
   if (table.aligned && job.labels.declared_public && !site.limits.public_labels)
-    return fail(bad_input(about(site, "limits.public_labels"),
-                          "is false, and the job would send this site's labels as they are", job.name));
+    return fail(
+        bad_input(about(site, "limits.public_labels"), "is false, and the job would send this site's labels as they are", job.name));
   // Which classes occur here would be said before the first round, also where they are a convention.
   if (job.objective.task == glm::Task::kLinear || !job.labels.classes.empty()) return {};
   for (const data::ColumnSchema& column : table.train.schema.columns)
     if (column.type == data::ColumnType::kLabel && column.confirmed && !column.levels.empty()) return {};
-  return fail(
-      bad_input(about(site, "data.schema"),
-                "which classes there are would be found in the data; list the label's levels, or the job's "
-                "labels.classes"));
+  return fail(bad_input(about(site, "data.schema"),
+                        "which classes there are would be found in the data; list the label's levels, or the job's "
+                        "labels.classes"));
 }
 
 // A table is read with the job's list of classes, and a label that the list leaves out is refused. So the list must be this
@@ -80,7 +80,8 @@ Result<void> check_classes(const Site& site, const Job& job, const data::Schema&
   };
   const std::set<std::string> own = names(in_the_schema ? label->levels : site.classes), asked = names(job.labels.classes);
   if (own.empty())
-    return fail(bad_input(about(site, key), "must list the classes of this site's labels: a private job reads them by no other list", job.name));
+    return fail(
+        bad_input(about(site, key), "must list the classes of this site's labels: a private job reads them by no other list", job.name));
   for (const std::string& one : own)
     if (!asked.contains(one)) return fail(bad_input(about(site, key), "lists a class that the job's labels.classes leave out", one));
   for (const std::string& one : asked)
@@ -92,9 +93,7 @@ Result<void> check_classes(const Site& site, const Job& job, const data::Schema&
 // say. Looks at the job and the schema, never at the data. What a schema itself refuses (a missing cell, an unknown level)
 // is refused whatever the job says.
 Result<void> check_reading(const Site& site, const Job& job, const Party& own) {
-  const auto refuse = [&](const char* rule, const std::string& value) {
-    return fail(bad_input(about(site, "data.schema"), rule, value));
-  };
+  const auto refuse = [&](const char* rule, const std::string& value) { return fail(bad_input(about(site, "data.schema"), rule, value)); };
   if (site.schema.empty()) return refuse("is missing: a private job reads a table by a schema of this site's", job.name);
   PARLEY_TRY(const data::Schema schema, data::read_schema(site.schema));
   const data::ColumnSchema* label = nullptr;
@@ -114,7 +113,8 @@ Result<void> check_reading(const Site& site, const Job& job, const Party& own) {
   if (job.privacy->neighbours == privacy::Neighbours::kAddRemove) {
     const auto stated = own.records ? own.records : job.privacy->records;
     if (!site.limits.records)
-      return fail(bad_input(about(site, "limits.records"), "is missing: a public number of records, which stands for theirs under add-remove"));
+      return fail(
+          bad_input(about(site, "limits.records"), "is missing: a public number of records, which stands for theirs under add-remove"));
     if (stated != site.limits.records)
       return fail(bad_input(about(site, "limits.records"), "is not the number that the job states for this site",
                             stated ? std::to_string(*stated) : "none"));
@@ -137,8 +137,7 @@ std::string standing(PrivateSite& site) {
   if (!report) return report.error().message;
   return fmt::format("epsilon {} of {} and delta {} of {} are spent on '{}' in all, epsilon {:.4g} is left",
                      privacy::rounded_up(report->spent_epsilon, 4), report->budget.epsilon.value(),
-                     privacy::rounded_up(report->spent_delta, 3), report->budget.delta.value(),
-                     printable(site.purse().data_set),
+                     privacy::rounded_up(report->spent_delta, 3), report->budget.delta.value(), printable(site.purse().data_set),
                      std::max(0.0, report->budget.epsilon.value() - report->spent_epsilon));
 }
 
@@ -147,12 +146,11 @@ void account_for(const std::shared_ptr<PrivateSite>& site, const Tell& tell, rou
   const Expected& expected = site->expected();
   std::int64_t draws = 0;
   for (const privacy::Event& event : expected.plan.events) draws += event.count;
-  tell(fmt::format("is private: at most {} noisy values or vectors for epsilon {} and delta {}{}; {}",
-                   with_commas(draws), privacy::rounded_up(expected.epsilon, 4),
-                   privacy::rounded_up(expected.delta, 3),
+  tell(fmt::format("is private: at most {} noisy values or vectors for epsilon {} and delta {}{}; {}", with_commas(draws),
+                   privacy::rounded_up(expected.epsilon, 4), privacy::rounded_up(expected.delta, 3),
                    site->gate().claims_valid() ? "" : " (from a seed: nothing is claimed)", standing(*site)));
-  admission.leaving = [site, tell, mark = admission.leaving, said = false](
-                          std::int64_t round, std::string_view answer) mutable -> Result<void> {
+  admission.leaving = [site, tell, mark = admission.leaving, said = false](std::int64_t round,
+                                                                           std::string_view answer) mutable -> Result<void> {
     PARLEY_CHECK(mark(round, answer));
     if (round > 0 && !std::exchange(said, true)) tell("is charged; " + standing(*site));
     return {};
@@ -175,8 +173,8 @@ Result<void> check_table(const Site& site, const PartyTable& table) {
   for (const std::string& column : used)
     for (const std::string& name : site.limits.never)
       if (made_from(column, name))
-        return fail(bad_input(about(site, "limits.never"), "names a column that the job would use; give it type = \"ignore\" in the schema",
-                              name));
+        return fail(
+            bad_input(about(site, "limits.never"), "names a column that the job would use; give it type = \"ignore\" in the schema", name));
   return {};
 }
 
@@ -186,8 +184,7 @@ bool is_number_of_feature(const std::string& name) {
 }
 
 // What stays at the site when the run is over: its part of the model, if the parts stay with the parties.
-void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run,
-               const rounds::Responder& party) {
+void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run, const rounds::Responder& party) {
   const wire::Bytes memory = party.memory();
   const Introduction introduction = introduce(table);
   auto parts = job.federation->model(job, {{&introduction, 1}, {}, {&memory, 1}});
@@ -197,8 +194,7 @@ void keep_part(const Site& site, const Job& job, const PartyTable& table, const 
   if (table.site)
     if (const auto report = table.site->report())
       parts->front().trained.provenance.privacy =
-          "What this party released to the others (its part of the model stays here and is not covered): " +
-          report->statement;
+          "What this party released to the others (its part of the model stays here and is not covered): " + report->statement;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   static_cast<void>(save(parts->front().trained, folder.string()));
@@ -234,9 +230,8 @@ Result<Site> read_site(const std::string& path) {
   if (limits.number("delta", delta, above(0)) && !(*delta < 1)) limits.reject("delta", "must be below 1");
   if (epsilon.has_value() != delta.has_value())
     limits.reject(epsilon ? "epsilon" : "delta", "epsilon and delta are one limit: give both or neither");
-  limits.choice<privacy::Neighbours>(
-      "neighbours", site.limits.neighbours,
-      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  limits.choice<privacy::Neighbours>("neighbours", site.limits.neighbours,
+                                     {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
   limits.choice<privacy::Unit>("unit", site.limits.unit, {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
   limits.boolean("public_labels", site.limits.public_labels);
   limits.boolean("public_ids", site.limits.public_ids);
@@ -255,8 +250,7 @@ Result<Site> read_site(const std::string& path) {
       return fail(bad_input(about(site, "limits.algorithms"), "unknown algorithm" + suggestion(name, known), name));
     }
   if (site.ledger.empty()) site.ledger = (std::filesystem::path(site.state) / "ledger").string();
-  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema})
-    *file = beside(path, *file);
+  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema}) *file = beside(path, *file);
   return site;
 }
 
@@ -285,8 +279,7 @@ Result<void> check_files(const Site& site) {
   for (const std::string& name : site.limits.never) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     if (format == data::Format::kLibsvm && is_number_of_feature(name)) continue;
-    return fail(bad_input(about(site, "limits.never"),
-                          "names no column of this site's table or schema" + suggestion(name, known), name));
+    return fail(bad_input(about(site, "limits.never"), "names no column of this site's table or schema" + suggestion(name, known), name));
   }
   return {};
 }
@@ -318,8 +311,8 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (job.federation == nullptr) return fail(bad_input({text.file, 0, "algorithm.name"}, "is not for several parties", job.algorithm));
   std::vector<std::string> names;
   for (const Party& party : job.parties) names.push_back(printable(party.name));
-  tell(fmt::format("is '{}': {}, of {}, asked for by the coordinator at {}", printable(job.name),
-                   job.algorithm, fmt::join(names, ", "), site.coordinator));
+  tell(fmt::format("is '{}': {}, of {}, asked for by the coordinator at {}", printable(job.name), job.algorithm, fmt::join(names, ", "),
+                   site.coordinator));
   PARLEY_CHECK(check_limits(site, job));
   const auto own = std::find_if(job.parties.begin(), job.parties.end(), [&](const Party& party) { return party.name == site.name; });
   if (own == job.parties.end()) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));

@@ -6,9 +6,7 @@ namespace parley::catalog {
 
 class Stopwatch {
  public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  }
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
 
  private:
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

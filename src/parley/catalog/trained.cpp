@@ -46,9 +46,12 @@ std::optional<linalg::Index> number_in(const std::string& name) {
 
 data::LabelKind label_kind(glm::Task task) {
   switch (task) {
-    case glm::Task::kLinear: return data::LabelKind::kReal;
-    case glm::Task::kSoftmax: return data::LabelKind::kClasses;
-    default: return data::LabelKind::kBinary;
+    case glm::Task::kLinear:
+      return data::LabelKind::kReal;
+    case glm::Task::kSoftmax:
+      return data::LabelKind::kClasses;
+    default:
+      return data::LabelKind::kBinary;
   }
 }
 
@@ -71,7 +74,8 @@ Result<void> save(const Trained& trained, const std::string& directory) {
   Json json;
   json["format"] = "parley-model";
   json["format_version"] = kFormatVersion;
-  json["meaning"] = "feature = (x - center) * scale, divided by its Euclidean norm with unit_rows; margin = sum of weight * feature + intercept";
+  json["meaning"] =
+      "feature = (x - center) * scale, divided by its Euclidean norm with unit_rows; margin = sum of weight * feature + intercept";
   json["task"] = glm::name(model.task);
   json["classes"] = model.classes;
   json["label"] = trained.label;
@@ -108,12 +112,10 @@ Result<void> save(const Trained& trained, const std::string& directory) {
   }
   json["columns"] = std::move(columns);
   json["schema"] = data::to_toml(trained.schema);
-  json["provenance"] = {{"job", trained.provenance.job},
-                        {"algorithm", trained.provenance.algorithm},
-                        {"version", trained.provenance.version},
-                        {"seed", trained.provenance.seed ? Json(*trained.provenance.seed) : Json(nullptr)},
-                        {"rows", trained.provenance.rows},
-                        {"privacy", trained.provenance.privacy}};
+  json["provenance"] = {
+      {"job", trained.provenance.job},         {"algorithm", trained.provenance.algorithm},
+      {"version", trained.provenance.version}, {"seed", trained.provenance.seed ? Json(*trained.provenance.seed) : Json(nullptr)},
+      {"rows", trained.provenance.rows},       {"privacy", trained.provenance.privacy}};
   return write_atomically((std::filesystem::path(directory) / "model.json").string(), json.dump(1) + "\n");
 }
 
@@ -168,9 +170,8 @@ class Fields {
 }  // namespace
 
 Result<Trained> load_trained(const std::string& directory) {
-  const std::string file = std::filesystem::is_directory(directory)
-                               ? (std::filesystem::path(directory) / "model.json").string()
-                               : directory;
+  const std::string file =
+      std::filesystem::is_directory(directory) ? (std::filesystem::path(directory) / "model.json").string() : directory;
   PARLEY_TRY(const std::string text, read_whole(file));
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || json.value("format", Json()) != "parley-model")
@@ -198,8 +199,7 @@ Result<Trained> load_trained(const std::string& directory) {
   PARLEY_CHECK(fields.finish());
   const std::size_t outputs = model.outputs();
   trained.objective.classes = static_cast<int>(outputs);
-  if (!columns.is_array() || outputs == 0 || d == 0 || d > std::size_t{1} << 31 || columns.size() > d ||
-      d * outputs > std::size_t{1} << 33)
+  if (!columns.is_array() || outputs == 0 || d == 0 || d > std::size_t{1} << 31 || columns.size() > d || d * outputs > std::size_t{1} << 33)
     return fail(bad_input({file, 0, "columns"}, "does not fit column_count and classes"));
 
   linalg::Index first = 0;

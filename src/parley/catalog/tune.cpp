@@ -25,10 +25,14 @@ constexpr double kWithin = 1 - 1e-9;  // of the target, so that roundings of the
 // Twice the loss of a model of zeros: worse is not told apart.
 double largest_loss(const glm::Objective& objective, double label_bound) {
   switch (objective.task) {
-    case glm::Task::kLinear: return label_bound * label_bound;
-    case glm::Task::kSquaredHinge: return 2;
-    case glm::Task::kLogistic: return 2 * std::log(2.0);
-    case glm::Task::kSoftmax: return 2 * std::log(static_cast<double>(objective.classes));
+    case glm::Task::kLinear:
+      return label_bound * label_bound;
+    case glm::Task::kSquaredHinge:
+      return 2;
+    case glm::Task::kLogistic:
+      return 2 * std::log(2.0);
+    case glm::Task::kSoftmax:
+      return 2 * std::log(static_cast<double>(objective.classes));
   }
   return 1;
 }
@@ -42,7 +46,8 @@ std::vector<double> losses(const glm::Objective& objective, const linalg::Matrix
     std::vector<double> margins;
     for (int k = 0; k < objective.classes; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      margins.push_back(features.row_dot(row, std::span(fit.weights).subspan(at * columns, columns)) + (fit.intercepts.empty() ? 0.0 : fit.intercepts[at]));
+      margins.push_back(features.row_dot(row, std::span(fit.weights).subspan(at * columns, columns)) +
+                        (fit.intercepts.empty() ? 0.0 : fit.intercepts[at]));
     }
     if (objective.task == glm::Task::kSoftmax) {
       const double top = *std::max_element(margins.begin(), margins.end());
@@ -81,7 +86,8 @@ struct Priced {
   Scoring scoring;
 };
 
-Result<Priced> price(const std::vector<Trial>& trials, const PrivateSite& site, const TuningData& data, const Target& target, double largest) {
+Result<Priced> price(const std::vector<Trial>& trials, const PrivateSite& site, const TuningData& data, const Target& target,
+                     double largest) {
   PARLEY_TRY(Scoring scoring, Scoring::make(target, largest, site.terms().unit));
   Priced priced{{}, std::move(scoring)};
   for (const Trial& trial : trials) {
@@ -128,7 +134,8 @@ Result<std::vector<Trial>> trials_of(const Job& job, int classes) {
   return trials;
 }
 
-Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site, const TuningData& data, const algorithms::Observer& observer) {
+Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site, const TuningData& data,
+                   const algorithms::Observer& observer) {
   const Target target = site.terms().target;
   const double largest = largest_loss(trials.front().objective, site.facts().label_bound);
   PARLEY_TRY(const privacy::RandomRepetitions repetitions, privacy::RandomRepetitions::make(job.tune->trials));
@@ -156,8 +163,7 @@ Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site,
     algorithms::PrivateTerms terms = site.terms();
     terms.target = {*Epsilon::make(low), target.delta, target.neighbours};
     terms.gate = &run.training;
-    PARLEY_TRY(algorithms::Fit fit,
-               trial.trainer({site.features(), data.labels, trial.objective, &terms}, observer));
+    PARLEY_TRY(algorithms::Fit fit, trial.trainer({site.features(), data.labels, trial.objective, &terms}, observer));
     PARLEY_CHECK(run.scoring.reserve({.step = fitting->scoring.plan.events}, target.delta));
     const privacy::Private each(losses(trial.objective, data.validation, data.validation_labels, fit));
     PARLEY_TRY(const auto sum, privacy::clipped_sum_l2(each, fitting->scoring.rule));

@@ -25,16 +25,17 @@ struct Trial {
 Result<std::vector<Trial>> trials_of(const Job& job, int classes);
 
 struct TuningData {
-  std::span<const double> labels;             // of the training rows, which the site's features are of
-  const linalg::Matrix& validation;           // features as the trainer sees them
+  std::span<const double> labels;    // of the training rows, which the site's features are of
+  const linalg::Matrix& validation;  // features as the trainer sees them
   std::span<const double> validation_labels;
 };
 
 struct Tuned {
   algorithms::Fit fit;
-  Trial trial;               // whose settings won: released
-  double run_epsilon = 0;    // what a single run costs
+  Trial trial;             // whose settings won: released
+  double run_epsilon = 0;  // what a single run costs
 };
-Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site, const TuningData& data, const algorithms::Observer& observer);
+Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site, const TuningData& data,
+                   const algorithms::Observer& observer);
 
 }  // namespace parley::catalog

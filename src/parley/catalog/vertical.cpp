@@ -35,7 +35,8 @@ std::vector<std::string> classes_of(const Job& job, std::span<const Introduction
 
 Result<std::vector<PartyTable>> VerticalFederation::read(const Job& job, std::span<const int> parties) const {
   if (job.data.unit_rows)
-    return fail(bad_input({job.file, 0, "data.unit_rows"}, "no party knows the norm of a whole record; leave it out for parties that hold columns"));
+    return fail(bad_input({job.file, 0, "data.unit_rows"},
+                          "no party knows the norm of a whole record; leave it out for parties that hold columns"));
   std::vector<PartyTable> tables;
   for (const int party : parties) {
     const bool labels = holds_labels(job, party);
@@ -60,12 +61,14 @@ Result<void> VerticalFederation::check(const Job& job, std::span<const Introduct
     holders += other.labels ? 1 : 0;
     const Place place{job.file, 0, "party." + other.party};
     if (other.rows != first.rows)
-      return fail(bad_input(place, fmt::format("has {} records, '{}' has {}; parties that hold columns need the same records in the same order",
-                                               other.rows, first.party, first.rows)));
+      return fail(
+          bad_input(place, fmt::format("has {} records, '{}' has {}; parties that hold columns need the same records in the same order",
+                                       other.rows, first.party, first.rows)));
     if (other.alignment != 0 && first.alignment != 0 && other.alignment != first.alignment)
       return fail(bad_input(place, fmt::format("its record ids are not those of '{}' in the same order", first.party)));
   }
-  if (holders != 1) return fail(bad_input({job.file, 0, "labels.party"}, "exactly one party must hold the labels", fmt::format("{}", holders)));
+  if (holders != 1)
+    return fail(bad_input({job.file, 0, "labels.party"}, "exactly one party must hold the labels", fmt::format("{}", holders)));
   return {};
 }
 
@@ -144,9 +147,9 @@ Result<Learnt> AdmmFederation::coordinate(const Job& job, std::span<const Introd
                                           const AfterRound& after) const {
   using algorithms::AdmmSharing;
   PARLEY_TRY(const AdmmSharing algorithm, make(job));
-  PARLEY_TRY(const auto outcome, rounds::drive(algorithm, algorithm.start(), exchange, [&](std::int64_t round, const AdmmSharing::Iterate&) {
-               return !after || after(round, {});
-             }));
+  PARLEY_TRY(const auto outcome,
+             rounds::drive(algorithm, algorithm.start(), exchange,
+                           [&](std::int64_t round, const AdmmSharing::Iterate&) { return !after || after(round, {}); }));
   return Learnt{stop_of(outcome.ended, algorithm.converged(outcome.iterate)), outcome.rounds, {}};
 }
 

@@ -25,8 +25,7 @@ class AdmmFederation final : public VerticalFederation {
  public:
   explicit AdmmFederation(const algorithms::AdmmSettings& settings) : settings_(settings) {}
 
-  Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table,
-                                                       rounds::GateOfRound gate) const override;
+  Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table, rounds::GateOfRound gate) const override;
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override;
   Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
                             const AfterRound& after) const override;

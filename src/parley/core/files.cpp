@@ -39,8 +39,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return fail(cannot("locked", path));
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return FileLock(file);
-  const Error error = errno == EWOULDBLOCK ? Error{Fault::kFailed, path + ": another process holds it"}
-                                           : cannot("locked", path);
+  const Error error = errno == EWOULDBLOCK ? Error{Fault::kFailed, path + ": another process holds it"} : cannot("locked", path);
   ::close(file);
   return fail(error);
 }
@@ -54,7 +53,8 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
   PARLEY_TRY(const std::string path, end_of_links(name));
   struct stat there {};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-    return fail(bad_input({name, 0, ""}, S_ISDIR(there.st_mode) ? "is a folder; a file is wanted" : "is not a regular file, and is left as it is"));
+    return fail(
+        bad_input({name, 0, ""}, S_ISDIR(there.st_mode) ? "is a folder; a file is wanted" : "is not a regular file, and is left as it is"));
   std::string temporary = path + ".XXXXXX";
   const int file = ::mkstemp(temporary.data());
   if (file < 0) return fail(cannot("written", path));

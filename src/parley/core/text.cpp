@@ -60,8 +60,7 @@ std::string closest(std::string_view word, std::span<const std::string> names) {
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> names) {
-  if (const std::string near = closest(word, names); !near.empty())
-    return fmt::format("; did you mean '{}'?", near);
+  if (const std::string near = closest(word, names); !near.empty()) return fmt::format("; did you mean '{}'?", near);
   if (names.empty()) return {};
   return fmt::format("; known: {}", fmt::join(names, ", "));
 }
@@ -73,8 +72,7 @@ std::string human_bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return unit == 0 || bytes >= 100 ? fmt::format("{:.0f} {}", bytes, kUnits.at(unit))
-                                   : fmt::format("{:.1f} {}", bytes, kUnits.at(unit));
+  return unit == 0 || bytes >= 100 ? fmt::format("{:.0f} {}", bytes, kUnits.at(unit)) : fmt::format("{:.1f} {}", bytes, kUnits.at(unit));
 }
 
 std::string with_commas(long long count) {

@@ -16,7 +16,9 @@ namespace parley {
 
 namespace {
 
-const toml::table* as_table(const void* node) { return static_cast<const toml::table*>(node); }
+const toml::table* as_table(const void* node) {
+  return static_cast<const toml::table*>(node);
+}
 
 std::string shown(const toml::node& node) {
   std::ostringstream out;
@@ -72,8 +74,7 @@ Result<Toml> Toml::parse(std::string_view text, const std::string& file_name) {
   try {
     document->root = toml::parse(text, file_name);
   } catch (const toml::parse_error& error) {
-    return fail(bad_input({file_name, error.source().begin.line, ""},
-                          "not valid TOML: " + printable(error.description())));
+    return fail(bad_input({file_name, error.source().begin.line, ""}, "not valid TOML: " + printable(error.description())));
   }
   const void* root = &document->root;
   return Toml(std::move(document), root, "");
@@ -85,9 +86,7 @@ Result<Toml> Toml::read(const std::string& path) {
 }
 
 Result<void> Toml::set(std::string_view assignment) {
-  const auto bad = [&](std::string_view rule) {
-    return fail(bad_input({.field = "--set"}, rule, assignment));
-  };
+  const auto bad = [&](std::string_view rule) { return fail(bad_input({.field = "--set"}, rule, assignment)); };
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) return bad("needs the form section.key=value");
   const std::string_view path = assignment.substr(0, equals);
@@ -207,9 +206,9 @@ const toml::node* find(const void* table, std::string_view key) {
 
 }  // namespace
 
-#define PARLEY_FIND_KEY(key)                              \
+#define PARLEY_FIND_KEY(key)                                  \
   if (node_ != nullptr) document_->asked[node_].emplace(key); \
-  const toml::node* node = find(node_, key);              \
+  const toml::node* node = find(node_, key);                  \
   if (node == nullptr) return false
 
 bool Toml::number(std::string_view key, double& target, Range range) {
@@ -305,10 +304,8 @@ int Toml::choose(std::string_view key, const std::vector<std::string>& names) {
 }
 
 Place Toml::place(std::string_view key) const {
-  if (const toml::node* node = find(node_, key); node != nullptr)
-    return place_of(*node, document_->file, joined(path_, key));
-  if (node_ != nullptr && as_table(node_) != &document_->root)
-    return place_of(*as_table(node_), document_->file, joined(path_, key));
+  if (const toml::node* node = find(node_, key); node != nullptr) return place_of(*node, document_->file, joined(path_, key));
+  if (node_ != nullptr && as_table(node_) != &document_->root) return place_of(*as_table(node_), document_->file, joined(path_, key));
   return {document_->file, 0, joined(path_, key)};
 }
 

@@ -29,10 +29,18 @@ struct Range {
   [[nodiscard]] bool contains(double value) const;
   [[nodiscard]] std::string rule() const;  // "must be at least 0", ...
 };
-inline Range any_number() { return {}; }
-inline Range at_least(double low) { return {.low = low}; }
-inline Range above(double low) { return {.low = low, .open_low = true}; }
-inline Range between(double low, double high) { return {.low = low, .high = high}; }
+inline Range any_number() {
+  return {};
+}
+inline Range at_least(double low) {
+  return {.low = low};
+}
+inline Range above(double low) {
+  return {.low = low, .open_low = true};
+}
+inline Range between(double low, double high) {
+  return {.low = low, .high = high};
+}
 
 class Toml {
  public:

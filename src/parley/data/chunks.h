@@ -105,8 +105,7 @@ struct ChunkedFile {
 // thread has a workspace that its chunks share. The result is in file order; the error is the first
 // one of the file.
 template <class Parsed, class Workspace, class Parse>
-Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut,
-                                         const Parse& parse) {
+Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut, const Parse& parse) {
   std::mutex lock;
   std::vector<std::unique_ptr<Parsed>> parsed;
   std::unique_ptr<Error> source_error;
@@ -147,8 +146,7 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
     if (chunk->error != nullptr) {
       if (source_error != nullptr) return fail(std::move(*source_error));
       PARLEY_CHECK(reader.check_rest());
-      return fail(bad_input({file.name, line + chunk->error->line, chunk->error->field}, chunk->error->rule,
-                            chunk->error->value));
+      return fail(bad_input({file.name, line + chunk->error->line, chunk->error->field}, chunk->error->rule, chunk->error->value));
     }
     line += chunk->lines;
   }

@@ -14,7 +14,9 @@ bool same_word(std::string_view a, std::string_view lower) {
 
 }  // namespace
 
-bool is_id_name(std::string_view name) { return same_word(name, "id") || same_word(name, "sid"); }
+bool is_id_name(std::string_view name) {
+  return same_word(name, "id") || same_word(name, "sid");
+}
 
 int label_rank(std::string_view name) {
   constexpr std::array<std::string_view, 4> kNames = {"y", "label", "target", "class"};

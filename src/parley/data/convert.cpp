@@ -28,10 +28,8 @@ Result<void> check_disk(double bytes, const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const fs::space_info space = fs::space(fs::exists(folder, error) ? folder : fs::path("."), error);
   if (!error && bytes > static_cast<double>(space.available))
-    return fail(
-        bad_input({path.string(), 0, ""},
-                  fmt::format("would take at least {}, {} are free: CSV spells out every zero",
-                              human_bytes(bytes), human_bytes(static_cast<double>(space.available)))));
+    return fail(bad_input({path.string(), 0, ""}, fmt::format("would take at least {}, {} are free: CSV spells out every zero",
+                                                              human_bytes(bytes), human_bytes(static_cast<double>(space.available)))));
   return {};
 }
 
@@ -83,21 +81,20 @@ Result<Converted> libsvm_to_csv(const Conversion& c, OutputFile& out) {
   for (std::uint32_t j = first; j < end; ++j) header += fmt::format(",x{}", j);
   header += '\n';
   PARLEY_CHECK(out.write(header));
-  PARLEY_CHECK(
-      write_rows(out, table.rows(), 2 * std::size_t{end - first}, [&](std::size_t row, std::string& text) {
-        thread_local std::vector<RawEntry> entries;
-        table.entries(row, entries);
-        text += table.label(row);
-        std::uint32_t next = first;
-        for (const RawEntry& entry : entries) {
-          for (; next < entry.index; ++next) text += ",0";
-          text += ',';
-          text += entry.value;
-          ++next;
-        }
-        for (; next < end; ++next) text += ",0";
-        text += '\n';
-      }));
+  PARLEY_CHECK(write_rows(out, table.rows(), 2 * std::size_t{end - first}, [&](std::size_t row, std::string& text) {
+    thread_local std::vector<RawEntry> entries;
+    table.entries(row, entries);
+    text += table.label(row);
+    std::uint32_t next = first;
+    for (const RawEntry& entry : entries) {
+      for (; next < entry.index; ++next) text += ",0";
+      text += ',';
+      text += entry.value;
+      ++next;
+    }
+    for (; next < end; ++next) text += ",0";
+    text += '\n';
+  }));
   return converted;
 }
 
@@ -121,18 +118,15 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
   converted.notes = table.notes;
   converted.table.rows = static_cast<std::int64_t>(table.rows());
   converted.table.columns = table.features.cols();
-  if (table.labels.values.empty())
-    converted.notes.emplace_back("no label column was found: every label is 0");
+  if (table.labels.values.empty()) converted.notes.emplace_back("no label column was found: every label is 0");
   if (!table.ids.empty()) converted.notes.emplace_back("LIBSVM has no ids: the id column was left out");
   if (table.labels.classes.size() == 2) {
     for (double& value : table.labels.values) value = value == 0 ? -1 : 1;
-    converted.notes.push_back(fmt::format("labels: -1 is '{}', +1 is '{}'",
-                                          printable(table.labels.classes[0]),
-                                          printable(table.labels.classes[1])));
+    converted.notes.push_back(
+        fmt::format("labels: -1 is '{}', +1 is '{}'", printable(table.labels.classes[0]), printable(table.labels.classes[1])));
   } else if (!table.labels.classes.empty()) {
-    converted.notes.push_back(fmt::format("labels: 0 is '{}', 1 is '{}', ...",
-                                          printable(table.labels.classes[0]),
-                                          printable(table.labels.classes.at(1))));
+    converted.notes.push_back(
+        fmt::format("labels: 0 is '{}', 1 is '{}', ...", printable(table.labels.classes[0]), printable(table.labels.classes.at(1))));
   }
   table.labels.classes.clear();
   PARLEY_CHECK(write_libsvm(out, table, c.first_index.value_or(1)));
@@ -156,21 +150,16 @@ Result<Converted> convert(const Conversion& conversion) {
   }
   const bool to_libsvm = c.to_format == Format::kLibsvm;
   const bool from_libsvm = c.from_format == Format::kLibsvm;
-  if (c.first_index && !to_libsvm)
-    return fail(bad_input({.field = "--zero-based"}, "is for LIBSVM files that are written"));
-  if (c.schema && (from_libsvm || !to_libsvm))
-    return fail(bad_input({.field = "--schema"}, "is for CSV files that become LIBSVM"));
+  if (c.first_index && !to_libsvm) return fail(bad_input({.field = "--zero-based"}, "is for LIBSVM files that are written"));
+  if (c.schema && (from_libsvm || !to_libsvm)) return fail(bad_input({.field = "--schema"}, "is for CSV files that become LIBSVM"));
   if (!c.names_file.empty() && (from_libsvm || !to_libsvm))
     return fail(bad_input({.field = "--names"}, "is for CSV files that become LIBSVM"));
   std::error_code error;
-  if (fs::equivalent(c.from, c.to, error))
-    return fail(bad_input({c.to.string(), 0, ""}, "is the file to read"));
+  if (fs::equivalent(c.from, c.to, error)) return fail(bad_input({c.to.string(), 0, ""}, "is the file to read"));
 
   Outputs outputs(c.existing);
   PARLEY_TRY(OutputFile * out, outputs.open(c.to));
-  auto converted = from_libsvm == to_libsvm ? repack(c, *out)
-                   : from_libsvm            ? libsvm_to_csv(c, *out)
-                                            : csv_to_libsvm(c, *out, outputs);
+  auto converted = from_libsvm == to_libsvm ? repack(c, *out) : from_libsvm ? libsvm_to_csv(c, *out) : csv_to_libsvm(c, *out, outputs);
   if (!converted) return converted;
   PARLEY_CHECK(outputs.commit());
   converted->table.path = c.to;

@@ -62,7 +62,8 @@ MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& ta
 
 class Assembly {
  public:
-  Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout, const std::string& file_name, const LoadOptions& options)
+  Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout, const std::string& file_name,
+           const LoadOptions& options)
       : chunks_(std::move(chunks)), file_name_(file_name), options_(options) {
     table_.plan = std::move(plan);
     table_.counts = std::move(counts);
@@ -238,10 +239,8 @@ class Assembly {
     }
     table_.levels[static_cast<std::size_t>(at - table_.plan.columns.begin())] = raw.names;
     if (table_.plan.lenient) return {};
-    LabelRules rules{.kind = options_.labels,
-                     .positive = options_.positive,
-                     .classes = options_.classes,
-                     .place = {file_name_, 0, at->name}};
+    LabelRules rules{
+        .kind = options_.labels, .positive = options_.positive, .classes = options_.classes, .place = {file_name_, 0, at->name}};
     // Levels of a declared label: the second of two is positive, several are classes in that order.
     if (rules.classes.empty() && rules.positive.empty() && !declared.levels.empty()) {
       if (options_.labels == LabelKind::kClasses)
@@ -277,7 +276,8 @@ class Assembly {
     if (table_.plan.guessed && !table_.plan.lenient)
       notes.emplace_back("no schema: types of columns were guessed from the data, and nothing about them is public");
     if (table_.data.dropped > 0) notes.push_back(fmt::format("{} rows with a missing value were dropped", counted(table_.data.dropped)));
-    if (table_.data.clipped > 0) notes.push_back(fmt::format("{} values beyond their bound were clipped to it", counted(table_.data.clipped)));
+    if (table_.data.clipped > 0)
+      notes.push_back(fmt::format("{} values beyond their bound were clipped to it", counted(table_.data.clipped)));
     std::vector<std::string> constant;
     // Nothing new about a table of one row, or one that is read for a model.
     const bool tells = rows_ > 1 && !options_.columns;
@@ -335,16 +335,15 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
   // Counts do not depend on the order of chunks, so there is one for the file and not one a chunk.
   std::vector<CellCounts> counts(plan.columns.size());
   std::mutex counting;
-  PARLEY_TRY(auto chunks,
-             parse_chunks<CsvChunk, CsvWorkspace>(
-                 reader, {file_name, layout.data_line},
-                 [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
-                 [&](std::string_view text, CsvChunk& out, CsvWorkspace& workspace) {
-                   parse_csv_chunk(text, layout, plan, out, workspace);
-                   const std::lock_guard guard(counting);
-                   for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
-                   out.counts = {};
-                 }));
+  PARLEY_TRY(auto chunks, parse_chunks<CsvChunk, CsvWorkspace>(
+                              reader, {file_name, layout.data_line},
+                              [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
+                              [&](std::string_view text, CsvChunk& out, CsvWorkspace& workspace) {
+                                parse_csv_chunk(text, layout, plan, out, workspace);
+                                const std::lock_guard guard(counting);
+                                for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
+                                out.counts = {};
+                              }));
   return Assembly(std::move(chunks), std::move(counts), std::move(plan), std::move(layout), file_name, options).run();
 }
 

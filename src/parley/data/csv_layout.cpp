@@ -110,8 +110,7 @@ bool is_header(const std::vector<std::vector<std::string>>& records, const Layou
 Result<void> check_names(const CsvLayout& layout, const Place& place) {
   std::set<std::string_view> seen;
   for (const auto& name : layout.names)
-    if (!seen.insert(name).second)
-      return fail(bad_input({place.file, place.line, "header"}, "two columns have the same name", name));
+    if (!seen.insert(name).second) return fail(bad_input({place.file, place.line, "header"}, "two columns have the same name", name));
   return {};
 }
 
@@ -189,7 +188,8 @@ bool CellCursor::skip_line_without_record(char comment) {
   const bool skipped = q == end_ || *q == '\n' || (comment != '\0' && *q == comment);
   if (skipped) skip_line();
   // In a file of blank-separated cells leading blanks are no cell.
-  else if (delimiter_ == kBlankRuns) p_ = q;
+  else if (delimiter_ == kBlankRuns)
+    p_ = q;
   return skipped;
 }
 
@@ -219,8 +219,8 @@ std::size_t cut_at_record(std::string_view text, char delimiter, char comment) {
     }
     std::size_t before = quote;
     while (before > at && is_blank(text[before - 1])) --before;
-    const bool opens = before == 0 || text[before - 1] == '\n' ||
-                       (delimiter == kBlankRuns ? before < quote : text[before - 1] == delimiter);
+    const bool opens =
+        before == 0 || text[before - 1] == '\n' || (delimiter == kBlankRuns ? before < quote : text[before - 1] == delimiter);
     at = quote + 1;
     if (!opens) continue;
     while (true) {
@@ -279,8 +279,7 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
       whole = false;
       if (layout.sample.empty() && (is_whole || problem == CellCursor::Problem::kTextAfterQuote))
         return fail(bad_input({file_name, record_line, fmt::format("column {}", record.size() + 1)},
-                              problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote"
-                                                                              : "a quote is not closed",
+                              problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote" : "a quote is not closed",
                               cell));
       break;
     } while (!cursor.at_record_end());

@@ -41,9 +41,7 @@ class CellCursor {
   void skip_blanks() {
     while (p_ != end_ && (*p_ == ' ' || (*p_ == '\t' && delimiter_ != '\t'))) ++p_;
   }
-  [[nodiscard]] bool at_line_end() const {
-    return p_ == end_ || *p_ == '\n' || (*p_ == '\r' && (p_ + 1 == end_ || p_[1] == '\n'));
-  }
+  [[nodiscard]] bool at_line_end() const { return p_ == end_ || *p_ == '\n' || (*p_ == '\r' && (p_ + 1 == end_ || p_[1] == '\n')); }
   // After a cell: over the delimiter to the next one, or over the line feed. False when neither is here.
   bool pass_border();
 
@@ -62,10 +60,10 @@ struct CsvLayout {
   char delimiter = ',';
   bool header = false;
   char comment = '\0';
-  std::vector<std::string> names;   // x0, x1, ... without a header
-  std::size_t preamble_lines = 0;   // left out before the header
-  std::size_t data_begin = 0;       // offset of the first record after the header
-  std::size_t data_line = 1;        // its line number
+  std::vector<std::string> names;                // x0, x1, ... without a header
+  std::size_t preamble_lines = 0;                // left out before the header
+  std::size_t data_begin = 0;                    // offset of the first record after the header
+  std::size_t data_line = 1;                     // its line number
   std::vector<std::vector<std::string>> sample;  // first records, cell by cell
   std::vector<std::string> notes;
 };

@@ -105,8 +105,7 @@ Schema guess_schema(const CsvLayout& layout, Schema schema, const TextSet& missi
 
 // Which file column is the label; none when there is none (an error only when one is required).
 Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std::vector<std::string>& names, const Schema& schema,
-                                              const LoadOptions& options, const std::string& file_name,
-                                              std::vector<std::string>& notes) {
+                                              const LoadOptions& options, const std::string& file_name, std::vector<std::string>& notes) {
   if (options.label_use == LabelUse::kNone) return std::optional<std::size_t>();
   const auto position = [&](std::string_view wanted) -> std::optional<std::size_t> {
     const auto at = std::find(names.begin(), names.end(), wanted);
@@ -121,17 +120,16 @@ Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std
   if (!options.label.empty()) {
     const auto at = position(options.label);
     if (!declared.empty() && declared != (at ? names[*at] : options.label))
-      return fail(bad_input({file_name, 0, "label"}, fmt::format("the schema's label is '{}', another is asked for", declared),
-                            options.label));
+      return fail(
+          bad_input({file_name, 0, "label"}, fmt::format("the schema's label is '{}', another is asked for", declared), options.label));
     if (at || options.label_use == LabelUse::kOptional) return at;
-    return fail(bad_input({file_name, 0, "label"},
-                          "label missing: the file has no such column" + suggestion(options.label, names), options.label));
+    return fail(
+        bad_input({file_name, 0, "label"}, "label missing: the file has no such column" + suggestion(options.label, names), options.label));
   }
   if (!declared.empty()) {
     const auto at = position(declared);
     if (at || options.label_use == LabelUse::kOptional) return at;
-    return fail(bad_input({file_name, 0, "label"},
-                          "label missing: the file has no such column" + suggestion(declared, names), declared));
+    return fail(bad_input({file_name, 0, "label"}, "label missing: the file has no such column" + suggestion(declared, names), declared));
   }
   std::optional<std::size_t> usual;
   for (std::size_t j = 0; layout.header && j < layout.names.size(); ++j) {
@@ -201,8 +199,12 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
         column.open_levels = column.levels.size() == 0;
       }
       break;
-    case ColumnType::kId: column.kind = CellKind::kId; break;
-    case ColumnType::kIgnore: column.kind = CellKind::kSkip; break;
+    case ColumnType::kId:
+      column.kind = CellKind::kId;
+      break;
+    case ColumnType::kIgnore:
+      column.kind = CellKind::kSkip;
+      break;
   }
   return column;
 }

@@ -54,7 +54,7 @@ struct CsvColumn {
   CellKind kind = CellKind::kSkip;
   std::size_t slot = 0;      // of features: place in a packed row, ascending in schema order
   std::size_t category = 0;  // of categories: place among them
-  std::size_t schema = 0;  // position in CsvPlan::schema.columns
+  std::size_t schema = 0;    // position in CsvPlan::schema.columns
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   bool refuse_out_of_bounds = false;
@@ -64,9 +64,7 @@ struct CsvColumn {
   bool open_levels = false;  // levels are collected from the file
   bool ignore_unknown = false;
 
-  [[nodiscard]] bool is_number() const {
-    return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean;
-  }
+  [[nodiscard]] bool is_number() const { return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean; }
   [[nodiscard]] bool is_feature() const { return is_number() || kind == CellKind::kCategory; }
 };
 

@@ -29,8 +29,7 @@ std::size_t count_lines(std::string_view text) {
     std::uint8_t found[kLanes] = {};
     const std::size_t turns = std::min(left, kMostTurns);
     for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane)
-        found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
+      for (std::size_t lane = 0; lane < kLanes; ++lane) found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
     for (const std::uint8_t count : found) lines += count;
     left -= turns;
   }
@@ -64,8 +63,7 @@ Extent extent_of(const double* values, std::size_t count) {
 
 class CsvRows {
  public:
-  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
-          CsvWorkspace& workspace)
+  CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& workspace)
       : cursor_(text, layout.delimiter),
         layout_(layout),
         plan_(plan),
@@ -75,8 +73,7 @@ class CsvRows {
     out_.found.resize(plan.categories);
     out_.overflowed.resize(plan.categories);
     out_.counts.resize(plan.columns.size());
-    for (const auto& marker : plan.missing_markers)
-      longest_marker_ = std::max(longest_marker_, marker.size());
+    for (const auto& marker : plan.missing_markers) longest_marker_ = std::max(longest_marker_, marker.size());
     // A record has a line feed (the last one need not), and a character for every cell.
     const std::size_t rows = std::min(count_lines(text), text.size() / plan.columns.size() + 1);
     // An odd number of cache lines, so that a row does not lie in a few sets of the cache; no room to spare when
@@ -89,10 +86,8 @@ class CsvRows {
       const CsvColumn& column = plan.columns[j];
       if (!column.is_feature()) continue;
       columns_[j] = values_ + column.slot * stride_;
-      const bool checked =
-          column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
-      if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter)
-        plain_[j] = columns_[j];
+      const bool checked = column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
+      if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter) plain_[j] = columns_[j];
     }
   }
 
@@ -145,8 +140,7 @@ class CsvRows {
   // end, is left to parse_cell.
   std::size_t parse_plain_numbers(std::size_t j) {
     if (plain_[j] == nullptr) return j;
-    const PlainCells read = read_plain_cells(cursor_.p_, cursor_.end_, layout_.delimiter,
-                                             std::span(plain_).subspan(j), out_.rows);
+    const PlainCells read = read_plain_cells(cursor_.p_, cursor_.end_, layout_.delimiter, std::span(plain_).subspan(j), out_.rows);
     cursor_.p_ = read.next;
     return j + read.count;
   }
@@ -158,9 +152,7 @@ class CsvRows {
     counts.largest = extent.largest;
     const std::span<double> all(values, out_.rows);
     if (plan_.lenient)
-      counts.whole = std::all_of(all.begin(), all.end(), [](double value) {
-        return value == std::nearbyint(value) || std::isnan(value);
-      });
+      counts.whole = std::all_of(all.begin(), all.end(), [](double value) { return value == std::nearbyint(value) || std::isnan(value); });
     if (extent.smallest < column.lower || extent.largest > column.upper)
       for (double& value : all) {
         if (!(value < column.lower || value > column.upper)) continue;
@@ -169,8 +161,7 @@ class CsvRows {
       }
     if (counts.missing > 0)
       for (double& value : all)
-        if (std::isnan(value))
-          value = column.missing == Missing::kLevel ? kMissingLevel : column.missing_value;
+        if (std::isnan(value)) value = column.missing == Missing::kLevel ? kMissingLevel : column.missing_value;
   }
 
   bool reject_ragged(std::size_t cells) {
@@ -204,8 +195,10 @@ class CsvRows {
         return parse_boolean(column, counts, *value);
       case CellKind::kCategory:
         return parse_category(column, counts, *value);
-      case CellKind::kClassLabel: return parse_class(column, counts);
-      case CellKind::kId: return parse_id(column, counts);
+      case CellKind::kClassLabel:
+        return parse_class(column, counts);
+      case CellKind::kId:
+        return parse_id(column, counts);
       case CellKind::kSkip: {
         std::string_view cell;
         return read_text(column, cell);
@@ -216,9 +209,12 @@ class CsvRows {
 
   bool read_text(const CsvColumn& column, std::string_view& cell) {
     switch (cursor_.read(cell)) {
-      case CellCursor::Problem::kNone: return true;
-      case CellCursor::Problem::kTextAfterQuote: return reject(column.name, "text follows a closing quote", cell);
-      case CellCursor::Problem::kQuoteNotClosed: return reject(column.name, "a quote is not closed", cell);
+      case CellCursor::Problem::kNone:
+        return true;
+      case CellCursor::Problem::kTextAfterQuote:
+        return reject(column.name, "text follows a closing quote", cell);
+      case CellCursor::Problem::kQuoteNotClosed:
+        return reject(column.name, "a quote is not closed", cell);
     }
     return false;
   }
@@ -245,8 +241,11 @@ class CsvRows {
       case Missing::kLevel:
         value = kMissingLevel;
         return true;
-      case Missing::kDropRow: drop_ = true; return true;
-      case Missing::kError: break;
+      case Missing::kDropRow:
+        drop_ = true;
+        return true;
+      case Missing::kError:
+        break;
     }
     return reject(column.name,
                   plan_.guessed ? "missing value; a schema can give a rule for it (missing = \"zero\", \"drop-row\", a number)"
@@ -254,8 +253,7 @@ class CsvRows {
                   cell);
   }
 
-  bool take_missing_number(const CsvColumn& column, CellCounts& counts, std::string_view cell,
-                           double& value) {
+  bool take_missing_number(const CsvColumn& column, CellCounts& counts, std::string_view cell, double& value) {
     const bool taken = take_missing(column, counts, cell, value);
     value = kMissingNumber;
     return taken;
@@ -270,8 +268,7 @@ class CsvRows {
     if (parsed.error == NumberError::kNone && pass_number_border()) [[likely]] {
       value = parsed.value;
       if (!plan_.missing_numbers.empty() && is_missing(value)) [[unlikely]]
-        return take_missing_number(column, counts, {begin, static_cast<std::size_t>(parsed.end - begin)},
-                                   value);
+        return take_missing_number(column, counts, {begin, static_cast<std::size_t>(parsed.end - begin)}, value);
       return check_bounds(column, value);
     }
     cursor_.p_ = begin;
@@ -292,8 +289,7 @@ class CsvRows {
 
   // After a number: is the cell over? Then go on to the next.
   bool pass_number_border() {
-    if (cursor_.p_ != cursor_.end_ && *cursor_.p_ == layout_.delimiter && layout_.delimiter != kBlankRuns)
-        [[likely]] {
+    if (cursor_.p_ != cursor_.end_ && *cursor_.p_ == layout_.delimiter && layout_.delimiter != kBlankRuns) [[likely]] {
       ++cursor_.p_;
       cursor_.at_record_end_ = false;
       return true;
@@ -306,8 +302,7 @@ class CsvRows {
 
   bool check_bounds(const CsvColumn& column, double value) {
     if (!column.refuse_out_of_bounds || (value >= column.lower && value <= column.upper)) return true;
-    return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper),
-                  fmt::format("{}", value));
+    return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper), fmt::format("{}", value));
   }
 
   bool parse_real_label(const CsvColumn& column, CellCounts& counts) {
@@ -342,9 +337,8 @@ class CsvRows {
     }
     if (is_missing(cell)) return take_missing(column, counts, cell, value);
     return reject(column.name,
-                  column.levels.size() > 0
-                      ? fmt::format("must be {} or {}", column.levels.names()[0], column.levels.names()[1])
-                      : "must be true or false (or yes/no, t/f, y/n, 1/0)",
+                  column.levels.size() > 0 ? fmt::format("must be {} or {}", column.levels.names()[0], column.levels.names()[1])
+                                           : "must be true or false (or yes/no, t/f, y/n, 1/0)",
                   cell);
   }
 
@@ -394,8 +388,8 @@ class CsvRows {
     if (code < 0 && is_missing(cell)) return take_missing(column, counts, cell, label_);
     if (code < 0 && column.open_levels) {
       if (out_.classes.size() >= kMostFoundClasses)
-        return reject(column.name, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostFoundClasses),
-                      cell);
+        return reject(column.name,
+                      fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostFoundClasses), cell);
       code = out_.classes.add(as_utf8(cell));
     } else if (code < 0) {
       code = column.levels.find(class_name(cell));
@@ -440,8 +434,7 @@ void CellCounts::add(const CellCounts& other) {
   whole = whole && other.whole;
 }
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
-                     CsvWorkspace& workspace) {
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& workspace) {
   CsvRows(text, layout, plan, out, workspace).parse();
 }
 

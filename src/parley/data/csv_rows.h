@@ -19,8 +19,7 @@ struct CellCounts {
   std::size_t missing = 0;
   std::size_t clipped = 0;
   std::size_t unknown = 0;                                    // levels that are not listed and left out
-  double smallest =
-      std::numeric_limits<double>::infinity();  // of numbers in rows that are kept, before clipping
+  double smallest = std::numeric_limits<double>::infinity();  // of numbers in rows that are kept, before clipping
   double largest = -std::numeric_limits<double>::infinity();
   bool whole = true;  // all numbers are integers
 
@@ -33,18 +32,17 @@ inline constexpr linalg::Index kMissingLevel = -2;
 struct CsvChunk : ParsedChunk {
   std::size_t rows = 0;
   std::size_t dropped = 0;
-  PackedColumns features;          // by slot: numbers; codes of levels, kNoLevel or kMissingLevel
-  std::vector<LevelTable> found;   // by category: levels of open ones
-  std::vector<bool> overflowed;    // by category: more than kMostFoundLevels
-  std::vector<double> labels;      // numbers, or positions of classes
-  LevelTable classes;              // of an open label
+  PackedColumns features;         // by slot: numbers; codes of levels, kNoLevel or kMissingLevel
+  std::vector<LevelTable> found;  // by category: levels of open ones
+  std::vector<bool> overflowed;   // by category: more than kMostFoundLevels
+  std::vector<double> labels;     // numbers, or positions of classes
+  LevelTable classes;             // of an open label
   std::vector<std::string> ids;
   std::vector<CellCounts> counts;  // by file column
 };
 
 using CsvWorkspace = std::vector<double>;  // features of a chunk, column after column
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
-                     CsvWorkspace& workspace);
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& workspace);
 
 }  // namespace parley::data

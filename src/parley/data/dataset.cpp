@@ -19,7 +19,9 @@ ColumnNames ColumnNames::numbered(std::vector<linalg::Index> numbers) {
   return names;
 }
 
-std::size_t ColumnNames::size() const { return count_ > 0 ? static_cast<std::size_t>(count_) : names_.size(); }
+std::size_t ColumnNames::size() const {
+  return count_ > 0 ? static_cast<std::size_t>(count_) : names_.size();
+}
 
 std::string ColumnNames::operator[](std::size_t j) const {
   if (count_ == 0) return names_[j];

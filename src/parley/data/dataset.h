@@ -19,8 +19,8 @@ class ColumnNames {
  public:
   ColumnNames() = default;
   ColumnNames(std::vector<std::string> names) : names_(std::move(names)) {}  // NOLINT: a list of names is one
-  static ColumnNames numbered(linalg::Index first, linalg::Index count);  // x<first>, x<first+1>, ...
-  static ColumnNames numbered(std::vector<linalg::Index> numbers);        // ascending
+  static ColumnNames numbered(linalg::Index first, linalg::Index count);     // x<first>, x<first+1>, ...
+  static ColumnNames numbered(std::vector<linalg::Index> numbers);           // ascending
 
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
@@ -50,16 +50,16 @@ inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 struct Dataset {
   linalg::Matrix features;
-  ColumnNames columns;               // one name per feature; "column=level" for one-hot columns
-  std::vector<double> bounds;        // public bound B_j of |x_ij|, kUnbounded where none was declared;
-                                     // empty when nothing was declared at all
-  Labels labels;                     // empty when the table has none
-  std::vector<std::string> ids;      // record ids, or empty
-  std::vector<std::string> notes;    // what the reader wants a person to know (one line each)
+  ColumnNames columns;             // one name per feature; "column=level" for one-hot columns
+  std::vector<double> bounds;      // public bound B_j of |x_ij|, kUnbounded where none was declared;
+                                   // empty when nothing was declared at all
+  Labels labels;                   // empty when the table has none
+  std::vector<std::string> ids;    // record ids, or empty
+  std::vector<std::string> notes;  // what the reader wants a person to know (one line each)
 
-  Schema schema;              // as read, with what was left open filled in (types, levels): loads the next file alike
-  std::size_t clipped = 0;    // cells moved to their bound
-  std::size_t dropped = 0;    // rows left out by a "drop-row" rule
+  Schema schema;            // as read, with what was left open filled in (types, levels): loads the next file alike
+  std::size_t clipped = 0;  // cells moved to their bound
+  std::size_t dropped = 0;  // rows left out by a "drop-row" rule
 
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(features.rows()); }
   [[nodiscard]] Dataset select_rows(const std::vector<linalg::Index>& rows) const;  // in the given order

@@ -21,8 +21,7 @@ constexpr std::size_t kPackedBuffer = std::size_t{1} << 16;
 
 class FileBytes final : public ByteSource {
  public:
-  FileBytes(int descriptor, std::string name, std::size_t size)
-      : descriptor_(descriptor), name_(std::move(name)), left_(size) {}
+  FileBytes(int descriptor, std::string name, std::size_t size) : descriptor_(descriptor), name_(std::move(name)), left_(size) {}
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
   ~FileBytes() override { ::close(descriptor_); }
@@ -184,14 +183,22 @@ class Xz final : public Unpacked {
     const lzma_ret status = lzma_code(&stream_, at_end_ ? LZMA_FINISH : LZMA_RUN);
     input_.remove_prefix(input_.size() - stream_.avail_in);
     switch (status) {
-      case LZMA_OK: break;
-      case LZMA_STREAM_END: done_ = true; break;
-      case LZMA_BUF_ERROR: return truncated();
+      case LZMA_OK:
+        break;
+      case LZMA_STREAM_END:
+        done_ = true;
+        break;
+      case LZMA_BUF_ERROR:
+        return truncated();
       case LZMA_MEM_ERROR:
-      case LZMA_MEMLIMIT_ERROR: return fail(failed("out of memory while unpacking xz"));
-      case LZMA_FORMAT_ERROR: return corrupt("bytes after its end that are not xz");
-      case LZMA_OPTIONS_ERROR: return corrupt("it uses unknown options");
-      default: return corrupt("it does not decode");
+      case LZMA_MEMLIMIT_ERROR:
+        return fail(failed("out of memory while unpacking xz"));
+      case LZMA_FORMAT_ERROR:
+        return corrupt("bytes after its end that are not xz");
+      case LZMA_OPTIONS_ERROR:
+        return corrupt("it uses unknown options");
+      default:
+        return corrupt("it does not decode");
     }
     return out.size() - stream_.avail_out;
   }
@@ -227,7 +234,9 @@ class Zstd final : public Unpacked {
   bool between_frames_ = false;
 };
 
-bool starts(std::string_view text, std::string_view magic) { return text.substr(0, magic.size()) == magic; }
+bool starts(std::string_view text, std::string_view magic) {
+  return text.substr(0, magic.size()) == magic;
+}
 
 Result<std::unique_ptr<ByteSource>> unpacking(std::unique_ptr<ByteSource> plain, const std::string& name) {
   std::array<char, 6> first{};
@@ -235,13 +244,15 @@ Result<std::unique_ptr<ByteSource>> unpacking(std::unique_ptr<ByteSource> plain,
   const std::string start(first.data(), got);
   auto whole = std::make_unique<Rejoined>(start, std::move(plain));
   if (starts(start, "\x1f\x8b")) return std::make_unique<Gzip>(std::move(whole), name);
-  if (starts(start, std::string_view("\xfd" "7zXZ\0", 6))) return std::make_unique<Xz>(std::move(whole), name);
+  if (starts(start, std::string_view("\xfd"
+                                     "7zXZ\0",
+                                     6)))
+    return std::make_unique<Xz>(std::move(whole), name);
   if (starts(start, "\x28\xb5\x2f\xfd")) return std::make_unique<Zstd>(std::move(whole), name);
   const auto refuse = [&](std::string_view kind) {
     return fail(bad_input({name, 0, ""}, std::string(kind) + " files are not read; unpack it, or pack it with gzip, xz or zstd"));
   };
-  if (starts(start, "\xff\xfe") || starts(start, "\xfe\xff"))
-    return fail(bad_input({name, 0, ""}, "is UTF-16 text; save it as UTF-8"));
+  if (starts(start, "\xff\xfe") || starts(start, "\xfe\xff")) return fail(bad_input({name, 0, ""}, "is UTF-16 text; save it as UTF-8"));
   if (starts(start, "BZh")) return refuse("bzip2");
   if (starts(start, "PK\x03\x04")) return refuse("zip (and Excel)");
   if (starts(start, "\x89HDF")) return refuse("HDF5");

@@ -115,17 +115,22 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
       summary.smallest = counts.smallest;
       summary.largest = counts.largest;
     }
-    summary.constant = counts.missing == 0 && about.rows > 1 &&
-                       ((summary.has_range && counts.smallest == counts.largest) || summary.levels.size() == 1);
+    summary.constant =
+        counts.missing == 0 && about.rows > 1 && ((summary.has_range && counts.smallest == counts.largest) || summary.levels.size() == 1);
     if (read.overflowed[j])
       about.notes.push_back(fmt::format("column '{}' has more than {} different values: drafted as ignore (or is it an id?)",
                                         printable(names[j], 40), kMostFoundLevels));
     switch (draft.type) {
       case ColumnType::kNumber:
       case ColumnType::kInteger:
-      case ColumnType::kBoolean: ++about.features; break;
-      case ColumnType::kCategory: about.features += draft.levels.size() + (draft.missing == Missing::kLevel ? 1 : 0); break;
-      default: break;
+      case ColumnType::kBoolean:
+        ++about.features;
+        break;
+      case ColumnType::kCategory:
+        about.features += draft.levels.size() + (draft.missing == Missing::kLevel ? 1 : 0);
+        break;
+      default:
+        break;
     }
     about.columns.push_back(std::move(summary));
     about.draft.columns.push_back(std::move(draft));
@@ -149,9 +154,12 @@ Result<Description> describe_libsvm(const OpenBytes& open, const std::string& pa
   about.draft.format = Format::kLibsvm;
   if (!data.labels.values.empty()) {
     const auto [least, most] = std::minmax_element(data.labels.values.begin(), data.labels.values.end());
-    const bool whole = std::all_of(data.labels.values.begin(), data.labels.values.end(),
-                                   [](double y) { return y == std::nearbyint(y); });
-    about.columns.push_back({.name = "label", .type = ColumnType::kLabel, .has_range = true, .smallest = *least, .largest = *most,
+    const bool whole = std::all_of(data.labels.values.begin(), data.labels.values.end(), [](double y) { return y == std::nearbyint(y); });
+    about.columns.push_back({.name = "label",
+                             .type = ColumnType::kLabel,
+                             .has_range = true,
+                             .smallest = *least,
+                             .largest = *most,
                              .constant = *least == *most && about.rows > 1});
     if (!whole || *most - *least > kClassRange)
       about.draft.label_bound = round_bound(std::max({std::abs(*least), std::abs(*most), std::numeric_limits<double>::min()}));

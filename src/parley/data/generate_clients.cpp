@@ -47,35 +47,29 @@ Result<Generated> make(const NonIid& recipe, std::uint64_t seed, const Destinati
   PARLEY_CHECK(check_spread("alpha", recipe.alpha));
   PARLEY_CHECK(check_spread("beta", recipe.beta));
   // Both classes at every client: with none or all labelled 1 there is nothing to learn.
-  if (classify && recipe.rows < 2)
-    return fail(bad_input({.field = "rows"}, "must be at least 2 for two classes", "1"));
+  if (classify && recipe.rows < 2) return fail(bad_input({.field = "rows"}, "must be at least 2 for two classes", "1"));
   if (classify) PARLEY_CHECK(check_count("positives", recipe.positives, recipe.rows - 1));
   Workshop shop(kind_of(recipe), seed, destination, TableFormat::kCsv);
 
   const auto digits = std::to_string(recipe.clients).size();
   const auto name = [&](std::int64_t i) { return fmt::format("client-{:0{}}", i + 1, digits); };
-  PARLEY_CHECK(shop.check_room(std::vector<TableShape>(static_cast<std::size_t>(recipe.clients),
-                                                       TableShape{"", recipe.rows, recipe.columns}),
-                               3 * recipe.columns + 2 * recipe.rows + recipe.clients * recipe.nonzeros));
+  PARLEY_CHECK(
+      shop.check_room(std::vector<TableShape>(static_cast<std::size_t>(recipe.clients), TableShape{"", recipe.rows, recipe.columns}),
+                      3 * recipe.columns + 2 * recipe.rows + recipe.clients * recipe.nonzeros));
 
   std::vector<double> deviation(static_cast<std::size_t>(recipe.columns));  // sqrt(k^-1.2)
-  for (std::size_t k = 0; k < deviation.size(); ++k)
-    deviation[k] = portable_exp(-0.6 * portable_log(static_cast<double>(k + 1)));
+  for (std::size_t k = 0; k < deviation.size(); ++k) deviation[k] = portable_exp(-0.6 * portable_log(static_cast<double>(k + 1)));
 
   Truth truth{.source = fmt::format("Tong et al., Section 5.1, simulation {}", classify ? "II" : "I"),
               .task = classify ? "logistic" : "linear"};
-  JobDraft job{.partition = "horizontal",
-               .sparsity = static_cast<std::size_t>(recipe.nonzeros),
-               .algorithm = "fed-iter-ht",
-               .iterations = 100};
+  JobDraft job{
+      .partition = "horizontal", .sparsity = static_cast<std::size_t>(recipe.nonzeros), .algorithm = "fed-iter-ht", .iterations = 100};
   for (std::int64_t i = 0; i < recipe.clients; ++i) {
     const Client client = draw_client(recipe, seed, i);
     const auto fill_features = [&](std::int64_t number, Row& row) {
-      Random random(seed, kFeatures,
-                    (static_cast<std::uint64_t>(i) << 32) + static_cast<std::uint64_t>(number));
+      Random random(seed, kFeatures, (static_cast<std::uint64_t>(i) << 32) + static_cast<std::uint64_t>(number));
       row.values.resize(static_cast<std::size_t>(recipe.columns));
-      for (std::size_t k = 0; k < row.values.size(); ++k)
-        row.values[k] = shop.rounded(client.mean[k] + deviation[k] * random.normal());
+      for (std::size_t k = 0; k < row.values.size(); ++k) row.values[k] = shop.rounded(client.mean[k] + deviation[k] * random.normal());
       double margin = client.u + random.normal();
       for (std::size_t k = 0; k < client.model.size(); ++k) margin += row.values[k] * client.model[k];
       row.label = margin;
@@ -95,18 +89,16 @@ Result<Generated> make(const NonIid& recipe, std::uint64_t seed, const Destinati
       });
       std::vector<std::uint32_t> order(margins.size());
       std::iota(order.begin(), order.end(), 0u);
-      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return margins[a] != margins[b] ? margins[a] > margins[b] : a < b;
-      });
+      std::sort(order.begin(), order.end(),
+                [&](std::uint32_t a, std::uint32_t b) { return margins[a] != margins[b] ? margins[a] > margins[b] : a < b; });
       positive.resize(margins.size());
       for (std::int64_t k = 0; k < recipe.positives; ++k) positive[order[static_cast<std::size_t>(k)]] = 1;
     }
 
-    PARLEY_TRY(const std::string file,
-               shop.add_table({name(i), recipe.rows, recipe.columns}, [&](std::int64_t number, Row& row) {
-                 fill_features(number, row);
-                 if (classify) row.label = positive[static_cast<std::size_t>(number)];
-               }));
+    PARLEY_TRY(const std::string file, shop.add_table({name(i), recipe.rows, recipe.columns}, [&](std::int64_t number, Row& row) {
+      fill_features(number, row);
+      if (classify) row.label = positive[static_cast<std::size_t>(number)];
+    }));
     job.parties.push_back({name(i), file});
     truth.models.push_back({.party = name(i),
                             .facts = {{"u", client.u}, {"B", client.b}},

@@ -29,10 +29,8 @@ struct DimensionTable {
 
 std::uint32_t draw_key(const DimensionTable& table, Random& random) {
   const double at = random.uniform() * table.cumulative.back();
-  const auto rank =
-      std::upper_bound(table.cumulative.begin(), table.cumulative.end(), at) - table.cumulative.begin();
-  return table
-      .key_of_rank[std::min<std::size_t>(static_cast<std::size_t>(rank), table.key_of_rank.size() - 1)];
+  const auto rank = std::upper_bound(table.cumulative.begin(), table.cumulative.end(), at) - table.cumulative.begin();
+  return table.key_of_rank[std::min<std::size_t>(static_cast<std::size_t>(rank), table.key_of_rank.size() - 1)];
 }
 
 std::vector<double> normal_weights(Random& random, std::int64_t count) {
@@ -94,15 +92,13 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
                .partition = "relational",
                .algorithm = "relational-admm",
                .iterations = 100};
-  Truth truth{.source = "TablePuppet, Appendix A (the setting; the law is Parley's own)",
-              .task = logistic ? "logistic" : "linear"};
+  Truth truth{.source = "TablePuppet, Appendix A (the setting; the law is Parley's own)", .task = logistic ? "logistic" : "linear"};
   truth.models = {{.coefficients = named_nonzeros(fact.prefix, fact_weights)}};
 
   std::vector<JobDraft::Party> dimension_parties;
   for (std::size_t t = 0; t < tables.size(); ++t) {
     DimensionTable& table = tables[t];
-    job.comment +=
-        fmt::format("{} fact.{} = {}.{}", t == 0 ? "" : ",", table.key, table.shape.stem, table.key);
+    job.comment += fmt::format("{} fact.{} = {}.{}", t == 0 ? "" : ",", table.key, table.shape.stem, table.key);
     table.weights = normal_weights(model, table.shape.columns);
     const auto named = named_nonzeros(table.shape.prefix, table.weights);
     truth.models[0].coefficients.insert(truth.models[0].coefficients.end(), named.begin(), named.end());
@@ -148,8 +144,7 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
       double margin = dot(row.values, fact_weights);
       for (std::size_t t = 0; t < tables.size(); ++t) margin += tables[t].margins[row.keys[t + 1] - 1];
       Random noise(seed, kNoise, static_cast<std::uint64_t>(number));
-      row.label = logistic ? (noise.uniform() * (1 + portable_exp(-margin)) < 1 ? 1 : -1)
-                           : margin + recipe.noise * noise.normal();
+      row.label = logistic ? (noise.uniform() * (1 + portable_exp(-margin)) < 1 ? 1 : -1) : margin + recipe.noise * noise.normal();
     }));
     job.parties.push_back({shape.stem, file});
   }

@@ -34,8 +34,8 @@ std::string to_toml(const JobDraft& job) {
     append_number(text, value);
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
   };
-  out += fmt::format("[job]\nname = {}\npartition = {}\ntask = {}\n", toml_string(job.name),
-                     toml_string(job.partition), toml_string(job.task));
+  out += fmt::format("[job]\nname = {}\npartition = {}\ntask = {}\n", toml_string(job.name), toml_string(job.partition),
+                     toml_string(job.task));
   out += "\n[model]\nintercept = false\n";
   if (job.l1) out += fmt::format("l1 = {}\n", real(*job.l1));
   if (job.l2) out += fmt::format("l2 = {}\n", real(*job.l2));
@@ -50,8 +50,7 @@ std::string to_toml(const JobDraft& job) {
     if (!job.label_column.empty()) out += fmt::format("column = {}\n", toml_string(job.label_column));
   }
   for (const auto& party : job.parties)
-    out +=
-        fmt::format("\n[[party]]\nname = {}\ndata = {}\n", toml_string(party.name), toml_string(party.data));
+    out += fmt::format("\n[[party]]\nname = {}\ndata = {}\n", toml_string(party.name), toml_string(party.data));
   return out;
 }
 

@@ -27,8 +27,7 @@ std::optional<double> as_number(std::string_view text) {
 std::string shown(std::span<const std::string> names) {
   constexpr std::size_t kShown = 5;
   std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k)
-    text += (k == 0 ? "" : ", ") + printable(names[k], 40);
+  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k) text += (k == 0 ? "" : ", ") + printable(names[k], 40);
   return names.size() > kShown ? text + ", ..." : text;
 }
 
@@ -40,13 +39,11 @@ Result<RawLabels> named(std::vector<double> values, const Place& place) {
     if (at != distinct.end() && *at == v) continue;
     distinct.insert(at, v);
     if (distinct.size() > kMostClasses)
-      return fail(bad_input(place, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"",
-                                               kMostClasses)));
+      return fail(bad_input(place, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostClasses)));
   }
   RawLabels raw;
   for (const double v : distinct) raw.names.push_back(class_name(v));
-  for (double& v : values)
-    v = static_cast<double>(std::lower_bound(distinct.begin(), distinct.end(), v) - distinct.begin());
+  for (double& v : values) v = static_cast<double>(std::lower_bound(distinct.begin(), distinct.end(), v) - distinct.begin());
   raw.values = std::move(values);
   return raw;
 }
@@ -71,8 +68,7 @@ Result<Assigned> assign_fixed(const std::vector<std::string>& names, const Label
     const auto at = std::find(rules.classes.begin(), rules.classes.end(), name) - rules.classes.begin();
     const bool known = at < static_cast<std::ptrdiff_t>(rules.classes.size());
     if (!known && !one_against_rest)
-      return fail(bad_input(rules.place, fmt::format("a class the training data do not have{}",
-                                                     suggestion(name, rules.classes)), name));
+      return fail(bad_input(rules.place, fmt::format("a class the training data do not have{}", suggestion(name, rules.classes)), name));
     if (rules.kind == LabelKind::kClasses)
       result.of_name.push_back(static_cast<double>(at));
     else if (one_against_rest)
@@ -98,8 +94,7 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
   for (const auto& name : rules.positive) {
     positive.push_back(class_name(name));
     if (!contains(names, positive.back()))
-      return fail(bad_input(rules.place, fmt::format("no row has the positive class{}", suggestion(positive.back(), names)),
-                            name));
+      return fail(bad_input(rules.place, fmt::format("no row has the positive class{}", suggestion(positive.back(), names)), name));
   }
   std::vector<std::string> rest;
   for (const auto& name : names) {
@@ -110,8 +105,7 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
   if (rest.empty()) return fail(bad_input(rules.place, "every class is named positive", shown(positive)));
   result.classes = {rest.size() == 1 ? rest[0] : fmt::format("not {}", fmt::join(positive, ", ")),
                     fmt::format("{}", fmt::join(positive, ", "))};
-  if (rest.size() > 1)
-    result.notes.push_back(fmt::format("labels: {} is +1, the other {} classes are -1", result.classes[1], rest.size()));
+  if (rest.size() > 1) result.notes.push_back(fmt::format("labels: {} is +1, the other {} classes are -1", result.classes[1], rest.size()));
   return result;
 }
 
@@ -123,13 +117,14 @@ std::vector<std::size_t> level_order(const std::vector<std::string>& names) {
   const bool numeric = std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return n.has_value(); });
   std::vector<std::size_t> order(names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return numeric ? *numbers[a] < *numbers[b] : names[a] < names[b];
-  });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return numeric ? *numbers[a] < *numbers[b] : names[a] < names[b]; });
   return order;
 }
 
-std::string class_name(double label) { return label == 0 ? "0" : fmt::format("{}", label); }
+std::string class_name(double label) {
+  return label == 0 ? "0" : fmt::format("{}", label);
+}
 
 std::string class_name(std::string_view label) {
   const auto number = as_number(label);

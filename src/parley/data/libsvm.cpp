@@ -45,11 +45,13 @@ struct LibsvmChunk : ParsedChunk {
   std::size_t largest_line = 0;
   std::size_t clipped = 0;
   std::size_t qids = 0;
-  std::size_t left_out = 0;         // entries of columns that are not wanted
-  std::vector<Index> indices;       // of a pass that only collects them
+  std::size_t left_out = 0;    // entries of columns that are not wanted
+  std::vector<Index> indices;  // of a pass that only collects them
 };
 
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
 
 // Parses the lines of a chunk; keep(chunk, index, value) takes the entries.
 template <class Keep>
@@ -137,8 +139,8 @@ class LineParser {
       previous = index;
       ++p;
       const ParsedNumber parsed = parse_number(p, end);
-      if (parsed.error != NumberError::kNone || !(parsed.end == end || blank(*parsed.end) ||
-                                                  *parsed.end == '\n' || *parsed.end == '#')) [[unlikely]]
+      if (parsed.error != NumberError::kNone || !(parsed.end == end || blank(*parsed.end) || *parsed.end == '\n' || *parsed.end == '#'))
+          [[unlikely]]
         return reject_value(index, parsed, p);
       double value = parsed.value;
       p = parsed.end;
@@ -162,9 +164,7 @@ class LineParser {
     if (index < rules_.smallest || index > rules_.largest) [[unlikely]]
       return reject_index(index, token(begin));
     if (index <= previous) [[unlikely]]
-      return reject("index",
-                    index == previous ? "occurs twice in a line" : "indices must ascend within a line",
-                    token(begin));
+      return reject("index", index == previous ? "occurs twice in a line" : "indices must ascend within a line", token(begin));
     return true;
   }
 
@@ -233,15 +233,13 @@ class LineParser {
 };
 
 template <class Keep>
-Result<std::vector<LibsvmChunk>> parse_file(ChunkReader& reader, const std::string& file_name, const LineRules& rules,
-                                            const Keep& keep) {
-  return parse_chunks<LibsvmChunk, linalg::RowBlock>(
-      reader, {file_name, 1}, cut_at_line,
-      [&](std::string_view text, LibsvmChunk& out, linalg::RowBlock& buffers) {
-        out.rows = std::move(buffers);
-        LineParser<Keep>(text, rules, keep, out).parse();
-        buffers = out.rows.seal();
-      });
+Result<std::vector<LibsvmChunk>> parse_file(ChunkReader& reader, const std::string& file_name, const LineRules& rules, const Keep& keep) {
+  return parse_chunks<LibsvmChunk, linalg::RowBlock>(reader, {file_name, 1}, cut_at_line,
+                                                     [&](std::string_view text, LibsvmChunk& out, linalg::RowBlock& buffers) {
+                                                       out.rows = std::move(buffers);
+                                                       LineParser<Keep>(text, rules, keep, out).parse();
+                                                       buffers = out.rows.seal();
+                                                     });
 }
 
 // First line that is a record; empty when there is none in `text`.
@@ -393,8 +391,7 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
   std::vector<LibsvmChunk> chunks;
   if (options.columns) {
     if (!columns.is_numbered() && !columns.empty())
-      return fail(bad_input({file_name, 0, ""}, "is LIBSVM, whose columns have numbers; columns with names are wanted",
-                            columns[0]));
+      return fail(bad_input({file_name, 0, ""}, "is LIBSVM, whose columns have numbers; columns with names are wanted", columns[0]));
     PARLEY_TRY(chunks, parse_columns(reader, file_name, plan.rules, columns));
   } else {
     PARLEY_TRY(chunks, parse_file(reader, file_name, plan.rules, kKeepEntry));
@@ -411,10 +408,10 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
     if (first == 0 && !plan.first_index) data.notes.emplace_back("indices begin at 0 (index 0 occurs)");
     const std::int64_t wanted = plan.features.value_or(std::max<std::int64_t>(0, std::int64_t{totals.largest} - first + 1));
     if (std::int64_t{totals.largest} - first >= wanted)
-      return fail(bad_input({file_name, totals.largest_line, "index"},
-                            fmt::format("must be at most {}: the data have {} features and indices begin at {}",
-                                        wanted - 1 + first, wanted, first),
-                            std::to_string(totals.largest)));
+      return fail(
+          bad_input({file_name, totals.largest_line, "index"},
+                    fmt::format("must be at most {}: the data have {} features and indices begin at {}", wanted - 1 + first, wanted, first),
+                    std::to_string(totals.largest)));
     const auto entries = static_cast<std::int64_t>(totals.nonzeros);
     const bool mostly_empty = wanted > kColumnsPerEntry * (entries + 1);
     if (plan.features && mostly_empty && wanted > kManyAskedColumns)
@@ -424,9 +421,8 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
     if (!plan.features && mostly_empty && wanted > kManyColumns) {
       chunks.clear();
       PARLEY_TRY(ChunkReader again, open_chunks(open));
-      PARLEY_TRY(auto indices, parse_file(again, file_name, plan.rules, [](LibsvmChunk& out, Index index, double) {
-                   out.indices.push_back(index);
-                 }));
+      PARLEY_TRY(auto indices,
+                 parse_file(again, file_name, plan.rules, [](LibsvmChunk& out, Index index, double) { out.indices.push_back(index); }));
       columns = ColumnNames::numbered(occurring(indices));
       PARLEY_TRY(ChunkReader last, open_chunks(open));
       PARLEY_TRY(chunks, parse_columns(last, file_name, plan.rules, columns));
@@ -452,12 +448,11 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
   data.columns = std::move(columns);
   data.clipped = totals.clipped;
   if (plan.bound) data.bounds.assign(data.columns.size(), *plan.bound);
-  if (totals.qids > 0)
-    data.notes.push_back(fmt::format("qid: left out in {} records", with_commas(static_cast<long long>(totals.qids))));
+  if (totals.qids > 0) data.notes.push_back(fmt::format("qid: left out in {} records", with_commas(static_cast<long long>(totals.qids))));
   if (totals.left_out > 0)
     data.notes.push_back(fmt::format("{} {} of columns that the training data do not have {} left out",
-                                     with_commas(static_cast<long long>(totals.left_out)),
-                                     totals.left_out == 1 ? "value" : "values", totals.left_out == 1 ? "was" : "were"));
+                                     with_commas(static_cast<long long>(totals.left_out)), totals.left_out == 1 ? "value" : "values",
+                                     totals.left_out == 1 ? "was" : "were"));
   if (use_labels) {
     const std::optional<double> label_bound =
         options.schema && options.schema->label_bound ? options.schema->label_bound : options.label_bound;
@@ -467,16 +462,15 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
           y = std::copysign(*label_bound, y);
           ++data.clipped;
         }
-    PARLEY_TRY(auto labels, make_labels(std::move(raw), {.kind = options.labels,
-                                                         .positive = options.positive,
-                                                         .classes = options.classes,
-                                                         .place = {file_name, 0, "label"}}));
+    PARLEY_TRY(
+        auto labels,
+        make_labels(std::move(raw),
+                    {.kind = options.labels, .positive = options.positive, .classes = options.classes, .place = {file_name, 0, "label"}}));
     data.labels = std::move(labels.labels);
     data.notes.insert(data.notes.end(), labels.notes.begin(), labels.notes.end());
   }
   if (data.clipped > 0)
-    data.notes.push_back(fmt::format("{} values beyond their bound were clipped to it",
-                                     with_commas(static_cast<long long>(data.clipped))));
+    data.notes.push_back(fmt::format("{} values beyond their bound were clipped to it", with_commas(static_cast<long long>(data.clipped))));
   if (!options.columns) note_sparse_columns(data);
   data.schema = options.schema.value_or(Schema());
   data.schema.format = Format::kLibsvm;

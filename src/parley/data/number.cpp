@@ -40,8 +40,7 @@ ParsedNumber parse_number_bytewise(const char* const begin, const char* const en
   return with_exponent(read, p, begin, end);
 }
 
-ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* const begin,
-                           const char* const end) {
+ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* const begin, const char* const end) {
   const auto [negative, digits, count, decimal_exponent] = read;
   std::ptrdiff_t exponent = decimal_exponent;
   if (p != end && (*p == 'e' || *p == 'E')) {
@@ -65,8 +64,7 @@ ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* co
     value = static_cast<double>(digits);
     value = exponent < 0 ? value / kPowersOfTen[-exponent] : value * kPowersOfTen[exponent];
   } else if (digits != 0 && exponent >= -kMostDecimals && exponent <= 19) {
-    value = exponent < 0 ? shortened(digits, static_cast<int>(-exponent))
-                         : lengthened(digits, static_cast<int>(exponent));
+    value = exponent < 0 ? shortened(digits, static_cast<int>(-exponent)) : lengthened(digits, static_cast<int>(exponent));
   } else if (digits != 0) {
     return parse_number_slowly(begin, p);
   }

@@ -73,18 +73,14 @@ inline double shortened(std::uint64_t digits, int decimals) {
   auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(shifted) * divisor.inverse) >> 64) >> 1;
   const Wide remainder = (static_cast<Wide>(shifted) << 62) - static_cast<Wide>(quotient) * divisor.value;
   quotient += static_cast<std::uint64_t>(remainder >= divisor.value);
-  quotient |=
-      static_cast<std::uint64_t>(remainder != 0) & static_cast<std::uint64_t>(remainder != divisor.value);
-  return static_cast<double>(static_cast<std::int64_t>(quotient)) *
-         power_of_two(divisor.shift - digits_shift - 62 - decimals);
+  quotient |= static_cast<std::uint64_t>(remainder != 0) & static_cast<std::uint64_t>(remainder != divisor.value);
+  return static_cast<double>(static_cast<std::int64_t>(quotient)) * power_of_two(divisor.shift - digits_shift - 62 - decimals);
 }
 
-inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-inline constexpr std::uint64_t kSmallPowers[] = {1,      10,      100,      1000,     10000,
-                                                 100000, 1000000, 10000000, 100000000};
+inline constexpr std::uint64_t kSmallPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 inline bool is_digit(char c) {
   return static_cast<unsigned char>(c - '0') < 10;
@@ -135,8 +131,7 @@ ParsedNumber parse_number_bytewise(const char* begin, const char* end);
 ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* begin, const char* end);
 
 inline double with_sign(double magnitude, bool negative) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | static_cast<std::uint64_t>(negative)
-                                                                             << 63);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | static_cast<std::uint64_t>(negative) << 63);
 }
 
 }  // namespace detail
@@ -156,8 +151,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   if (whole == 8 || static_cast<char>(word >> 8 * whole) != kPoint) {
     if (whole == 0 || whole == 8 || (p[whole] | 0x20) == 'e') [[unlikely]]
       return parse_number_bytewise(begin, end);
-    return {with_sign(static_cast<double>(value_of_first(word, whole)), negative), p + whole,
-            NumberError::kNone};
+    return {with_sign(static_cast<double>(value_of_first(word, whole)), negative), p + whole, NumberError::kNone};
   }
   // A point is no byte with a carry, so the next character that is no digit shows rightly too.
   if (const std::uint64_t after = others & (others - 1); after != 0) {
@@ -167,8 +161,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
       return parse_number_bytewise(begin, end);
     const std::uint64_t before = (std::uint64_t{1} << 8 * whole) - 1;
     const std::uint64_t digits = value_of_first((word & before) | (word >> 8 & ~before), length - 1);
-    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], negative), p + length,
-            NumberError::kNone};
+    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], negative), p + length, NumberError::kNone};
   }
   std::uint64_t digits = value_of_first(word, whole);
   const char* const fraction = p + whole + 1;
@@ -188,9 +181,8 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   const auto decimals = static_cast<int>(p - fraction);
   if (whole + decimals > 19 || (*p | 0x20) == 'e') [[unlikely]]
     return with_exponent({negative, digits, whole + decimals, -decimals}, p, begin, end);
-  const double magnitude = digits <= (std::uint64_t{1} << 53)
-                               ? static_cast<double>(digits) / kPowersOfTen[decimals]
-                               : shortened(digits, decimals);
+  const double magnitude =
+      digits <= (std::uint64_t{1} << 53) ? static_cast<double>(digits) / kPowersOfTen[decimals] : shortened(digits, decimals);
   return {with_sign(magnitude, negative), p, NumberError::kNone};
 }
 

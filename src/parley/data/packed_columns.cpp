@@ -49,10 +49,8 @@ linalg::Storage smallest_for(const double* values, std::size_t rows) {
       const double v = values[i];
       no_one |= static_cast<unsigned>(v != 1.0) & static_cast<unsigned>(v != 0.0);
       // Values beyond a type's range are brought into it first: outside the conversion is undefined.
-      no_short |=
-          static_cast<unsigned>(static_cast<double>(static_cast<int>(std::clamp(v, -32768.0, 32768.0))) != v);
-      no_float |= static_cast<unsigned>(
-          static_cast<double>(static_cast<float>(std::clamp(v, -kLargestFloat, kLargestFloat))) != v);
+      no_short |= static_cast<unsigned>(static_cast<double>(static_cast<int>(std::clamp(v, -32768.0, 32768.0))) != v);
+      no_float |= static_cast<unsigned>(static_cast<double>(static_cast<float>(std::clamp(v, -kLargestFloat, kLargestFloat))) != v);
       largest = std::max(largest, std::abs(v));
     }
     if (no_float != 0 && no_short != 0) return Storage::kFloat64;
@@ -66,8 +64,7 @@ linalg::Storage smallest_for(const double* values, std::size_t rows) {
 
 Pages::Pages(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
-  void* const mapped =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<std::byte*>(mapped);
 }
@@ -98,8 +95,7 @@ PackedColumns::PackedColumns(const double* values, std::size_t stride, std::size
     entries[j] = summary.nonzeros;
     if (summary.nonzeros != rows_)
       for (std::size_t i = 0; i < rows_; ++i)
-        entries[j] +=
-            static_cast<std::uint32_t>(column[i] == 0.0 && std::bit_cast<std::uint64_t>(column[i]) != 0);
+        entries[j] += static_cast<std::uint32_t>(column[i] == 0.0 && std::bit_cast<std::uint64_t>(column[i]) != 0);
     std::size_t width = 8;
     forms_[j] = Form::kFloat64;
     if (summary.storage <= Storage::kInt8) {
@@ -116,8 +112,7 @@ PackedColumns::PackedColumns(const double* values, std::size_t stride, std::size
     if (entries[j] == 0) {
       forms_[j] = Form::kZero;
       size = 0;
-    } else if (summary.storage <= Storage::kFloat32 &&
-               sizeof(std::uint32_t) + entries[j] * sizeof(Entry) < size) {
+    } else if (summary.storage <= Storage::kFloat32 && sizeof(std::uint32_t) + entries[j] * sizeof(Entry) < size) {
       forms_[j] = Form::kSparse;
       size = sizeof(std::uint32_t) + entries[j] * sizeof(Entry);
     }
@@ -149,8 +144,7 @@ PackedColumns::PackedColumns(const double* values, std::size_t stride, std::size
         std::memcpy(out, &entries[j], sizeof(std::uint32_t));
         auto* entry = reinterpret_cast<Entry*>(out + sizeof(std::uint32_t));
         for (std::size_t i = 0; i < rows_; ++i)
-          if (std::bit_cast<std::uint64_t>(column[i]) != 0)
-            *entry++ = {static_cast<std::uint32_t>(i), static_cast<float>(column[i])};
+          if (std::bit_cast<std::uint64_t>(column[i]) != 0) *entry++ = {static_cast<std::uint32_t>(i), static_cast<float>(column[i])};
         break;
       }
     }

@@ -31,13 +31,12 @@ std::string task_of(const RowLabels& labels) {
   return labels.classes.size() <= 2 ? "logistic" : "softmax";
 }
 
-SplitFolder::SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output,
-                         std::size_t parts, const std::string& default_name)
+SplitFolder::SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts,
+                         const std::string& default_name)
     : table_(table), seed_(seed), output_(output), names_(output.names), outputs_(output.existing) {
   if (!names_.empty()) return;
   const std::size_t digits = std::to_string(parts).size();
-  for (std::size_t p = 0; p < parts; ++p)
-    names_.push_back(fmt::format("{}-{:0{}}", default_name, p + 1, digits));
+  for (std::size_t p = 0; p < parts; ++p) names_.push_back(fmt::format("{}-{:0{}}", default_name, p + 1, digits));
 }
 
 Result<void> SplitFolder::check_names() const {
@@ -52,8 +51,7 @@ Result<void> SplitFolder::check_names() const {
 
 Result<OutputFile*> SplitFolder::open(std::size_t party, std::int64_t rows, std::int64_t columns) {
   static constexpr const char* kPacked[] = {"", ".gz", ".zst", ".xz"};
-  const std::string name = names_[party] + (table_.is_libsvm() ? ".libsvm" : ".csv") +
-                           kPacked[static_cast<std::size_t>(output_.packing)];
+  const std::string name = names_[party] + (table_.is_libsvm() ? ".libsvm" : ".csv") + kPacked[static_cast<std::size_t>(output_.packing)];
   PARLEY_TRY(OutputFile * file, outputs_.open(output_.folder / name));
   tables_.push_back({{output_.folder / name, 0, rows, columns}, file});
   files_.push_back(name);
@@ -65,17 +63,15 @@ void SplitFolder::note_columns(std::size_t party, std::vector<std::string> colum
   columns_.at(party) = std::move(columns);
 }
 
-Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how,
-                                        std::vector<std::string> notes) {
+Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how, std::vector<std::string> notes) {
   SplitResult result;
   result.job = output_.folder / "job.toml";
   result.record = output_.folder / "split.json";
   result.notes = table_.notes();
   result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   job.name = "split";
-  job.comment =
-      fmt::format("Made by: parley data split, {}, seed {} (version {}); split.json says who got what.{}{}",
-                  how, seed_, kVersion, job.comment.empty() ? "" : "\n", job.comment);
+  job.comment = fmt::format("Made by: parley data split, {}, seed {} (version {}); split.json says who got what.{}{}", how, seed_, kVersion,
+                            job.comment.empty() ? "" : "\n", job.comment);
   nlohmann::ordered_json record;
   record["source"] = fs::path(table_.file()).filename().string();
   record["how"] = how;
@@ -84,14 +80,12 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how,
   record["notes"] = result.notes;
   for (std::size_t p = 0; p < files_.size(); ++p) {
     job.parties.push_back({names_[p], files_[p]});
-    nlohmann::ordered_json party = {
-        {"name", names_[p]}, {"file", files_[p]}, {"rows", tables_[p].first.rows}};
+    nlohmann::ordered_json party = {{"name", names_[p]}, {"file", files_[p]}, {"rows", tables_[p].first.rows}};
     if (!columns_[p].empty()) party["columns"] = columns_[p];
     record["parties"].push_back(party);
   }
   PARLEY_CHECK(outputs_.write_whole(result.job, to_toml(job)));
-  PARLEY_CHECK(outputs_.write_whole(
-      result.record, record.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'));
+  PARLEY_CHECK(outputs_.write_whole(result.record, record.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'));
   PARLEY_CHECK(outputs_.commit());
   result.parties = names_;
   for (auto& [table, file] : tables_) {
@@ -101,15 +95,13 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how,
   return result;
 }
 
-Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
-                               const SplitOutput& output) {
+Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed, const SplitOutput& output) {
   // First: it checks the number of parties, which is made into names next.
   std::vector<std::string> notes;
   PARLEY_TRY(const std::vector<std::uint32_t> party, assign_rows(table, plan, seed, notes));
   SplitFolder folder(table, seed, output, plan.parts, "party");
   if (folder.names().size() != plan.parts)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", plan.parts),
-                          std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", plan.parts), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
 
   std::int64_t columns = 0;
@@ -121,8 +113,7 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
   } else {
     PARLEY_TRY(const std::size_t label, label_column(table, plan.label));
     PARLEY_TRY(const std::size_t id, id_column(table, plan.id));
-    columns = static_cast<std::int64_t>(table.names().size()) - (label != SIZE_MAX) -
-              (id != SIZE_MAX && id != label);
+    columns = static_cast<std::int64_t>(table.names().size()) - (label != SIZE_MAX) - (id != SIZE_MAX && id != label);
     job.task = "logistic";
     if (label != SIZE_MAX) {
       PARLEY_TRY(const RowLabels labels, row_labels(table, plan.label));
@@ -164,21 +155,14 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
   return folder.finish(std::move(job), how, std::move(notes));
 }
 
-Result<SplitResult> split(const RawTable& table, const SplitPlan& plan, std::uint64_t seed,
-                          const SplitOutput& output) {
+Result<SplitResult> split(const RawTable& table, const SplitPlan& plan, std::uint64_t seed, const SplitOutput& output) {
   struct Choose {
     const RawTable& table;
     std::uint64_t seed;
     const SplitOutput& output;
-    Result<SplitResult> operator()(const SplitRows& plan) const {
-      return split_rows(table, plan, seed, output);
-    }
-    Result<SplitResult> operator()(const SplitColumns& plan) const {
-      return split_columns(table, plan, seed, output);
-    }
-    Result<SplitResult> operator()(const SplitTables& plan) const {
-      return split_tables(table, plan, seed, output);
-    }
+    Result<SplitResult> operator()(const SplitRows& plan) const { return split_rows(table, plan, seed, output); }
+    Result<SplitResult> operator()(const SplitColumns& plan) const { return split_columns(table, plan, seed, output); }
+    Result<SplitResult> operator()(const SplitTables& plan) const { return split_tables(table, plan, seed, output); }
   };
   return std::visit(Choose{table, seed, output}, plan);
 }

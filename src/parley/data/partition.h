@@ -78,11 +78,10 @@ struct SplitResult {
   std::vector<std::string> notes;
 };
 
-Result<SplitResult> split(const RawTable& table, const SplitPlan& plan, std::uint64_t seed,
-                          const SplitOutput& output);
+Result<SplitResult> split(const RawTable& table, const SplitPlan& plan, std::uint64_t seed, const SplitOutput& output);
 
 // The party of every record, for tests and for splits in memory.
-Result<std::vector<std::uint32_t>> assign_rows(const RawTable& table, const SplitRows& plan,
-                                               std::uint64_t seed, std::vector<std::string>& notes);
+Result<std::vector<std::uint32_t>> assign_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
+                                               std::vector<std::string>& notes);
 
 }  // namespace parley::data

@@ -37,11 +37,8 @@ std::optional<std::pair<std::size_t, std::size_t>> number_range(const std::strin
 
 constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
-Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const std::string& groups,
-                                                 std::size_t& parts) {
-  const auto wrong = [](std::string_view rule, const std::string& value) {
-    return fail(bad_input({.field = "--groups"}, rule, value));
-  };
+Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const std::string& groups, std::size_t& parts) {
+  const auto wrong = [](std::string_view rule, const std::string& value) { return fail(bad_input({.field = "--groups"}, rule, value)); };
   std::map<std::string, std::size_t> by_name;
   for (std::size_t j = 0; j < features.names.size(); ++j) by_name[features.names[j]] = j;
   std::vector<std::uint32_t> party(features.count, kNobody);
@@ -61,11 +58,8 @@ Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const
       if (const auto named = by_name.find(item); named != by_name.end()) {
         from = to = named->second;
       } else if (const auto range = number_range(item)) {
-        if (range->first < features.first || range->second >= features.first + features.count ||
-            range->first > range->second)
-          return wrong(fmt::format("columns are numbered {} to {}", features.first,
-                                   features.first + features.count - 1),
-                       item);
+        if (range->first < features.first || range->second >= features.first + features.count || range->first > range->second)
+          return wrong(fmt::format("columns are numbered {} to {}", features.first, features.first + features.count - 1), item);
         from = range->first - features.first;
         to = range->second - features.first;
       } else {
@@ -86,30 +80,24 @@ Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const
     party[j] = *rest;
     ++sizes[*rest];
   }
-  if (std::find(sizes.begin(), sizes.end(), 0u) != sizes.end())
-    return wrong("every party needs a column", groups);
+  if (std::find(sizes.begin(), sizes.end(), 0u) != sizes.end()) return wrong("every party needs a column", groups);
   return party;
 }
 
-Result<std::vector<std::uint32_t>> assign_columns(const Features& features, const SplitColumns& plan,
-                                                  std::uint64_t seed, std::size_t& parts) {
-  if (!plan.groups.empty() && !plan.counts.empty())
-    return fail(bad_input({.field = "--groups"}, "excludes --counts"));
+Result<std::vector<std::uint32_t>> assign_columns(const Features& features, const SplitColumns& plan, std::uint64_t seed,
+                                                  std::size_t& parts) {
+  if (!plan.groups.empty() && !plan.counts.empty()) return fail(bad_input({.field = "--groups"}, "excludes --counts"));
   if (!plan.groups.empty()) return assign_groups(features, plan.groups, parts);
   std::vector<std::size_t> counts = plan.counts;
   if (counts.empty()) {
     if (plan.parts < 1 || plan.parts > features.count)
-      return fail(
-          bad_input({.field = "--parts"},
-                    fmt::format("must lie between 1 and the number of feature columns, {}", features.count),
-                    std::to_string(plan.parts)));
-    for (std::size_t p = 0; p < plan.parts; ++p)
-      counts.push_back(features.count * (p + 1) / plan.parts - features.count * p / plan.parts);
+      return fail(bad_input({.field = "--parts"}, fmt::format("must lie between 1 and the number of feature columns, {}", features.count),
+                            std::to_string(plan.parts)));
+    for (std::size_t p = 0; p < plan.parts; ++p) counts.push_back(features.count * (p + 1) / plan.parts - features.count * p / plan.parts);
   }
   const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   if (total != features.count || std::find(counts.begin(), counts.end(), 0u) != counts.end())
-    return fail(bad_input({.field = "--counts"},
-                          fmt::format("must be at least 1 each and {} in all", features.count),
+    return fail(bad_input({.field = "--counts"}, fmt::format("must be at least 1 each and {} in all", features.count),
                           fmt::format("{}", fmt::join(counts, ","))));
   parts = counts.size();
   std::vector<std::uint32_t> order(features.count);
@@ -131,12 +119,9 @@ Result<std::size_t> find_label_party(const SplitColumns& plan, const SplitFolder
   const auto found = std::find(names.begin(), names.end(), plan.label_party);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const auto number = number_range(plan.label_party);
-  if (number && number->first == number->second && number->first >= 1 && number->first <= names.size())
-    return number->first - 1;
-  return fail(
-      bad_input({.field = "--label-party"},
-                fmt::format("must be a party's name or number; the names are {}", fmt::join(names, ", ")),
-                plan.label_party));
+  if (number && number->first == number->second && number->first >= 1 && number->first <= names.size()) return number->first - 1;
+  return fail(bad_input({.field = "--label-party"},
+                        fmt::format("must be a party's name or number; the names are {}", fmt::join(names, ", ")), plan.label_party));
 }
 
 // Consecutive numbers as ranges: {"1-66", "70"}.
@@ -152,18 +137,12 @@ std::vector<std::string> as_ranges(const std::vector<std::size_t>& numbers) {
 }
 
 JobDraft draft(const RowLabels& labels, const std::string& label_party) {
-  return {.partition = "vertical",
-          .task = task_of(labels),
-          .l2 = 1e-3,
-          .algorithm = "admm-sharing",
-          .label_party = label_party};
+  return {.partition = "vertical", .task = task_of(labels), .l2 = 1e-3, .algorithm = "admm-sharing", .label_party = label_party};
 }
 
-Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed,
-                                         const SplitOutput& output) {
+Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed, const SplitOutput& output) {
   if (!plan.label.empty() || !plan.id.empty())
-    return fail(
-        bad_input({.field = plan.label.empty() ? "--id" : "--label"}, "LIBSVM files have no named columns"));
+    return fail(bad_input({.field = plan.label.empty() ? "--id" : "--label"}, "LIBSVM files have no named columns"));
   const std::size_t first = table.first_index();
   const std::size_t count = table.last_index() + 1 - std::min<std::size_t>(first, table.last_index() + 1);
   if (count == 0) return fail(bad_input({table.file(), 0, ""}, "has no features to split"));
@@ -171,8 +150,7 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
   PARLEY_TRY(const auto party, assign_columns({count, first, {}}, plan, seed, parts));
   SplitFolder folder(table, seed, output, parts, "party");
   if (folder.names().size() != parts)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", parts),
-                          std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", parts), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
   PARLEY_TRY(const RowLabels labels, row_labels(table, ""));
@@ -185,8 +163,7 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
       number[j] = plan.keep_numbers ? j + first : mine.size() + first;
       mine.push_back(j + first);
     }
-    PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()),
-                                              static_cast<std::int64_t>(mine.size())));
+    PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(mine.size())));
     folder.note_columns(p, as_ranges(mine));
     const std::size_t per_row = table.rows() > 0 ? 64 : 1;
     PARLEY_CHECK(write_rows(*file, table.rows(), per_row, [&](std::size_t row, std::string& text) {
@@ -207,11 +184,9 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
       text += '\n';
     }));
   }
-  std::vector<std::string> notes = {
-      "LIBSVM has no ids: the order of the lines aligns the records",
-      fmt::format("labels are at {}; the other files carry 0 in their place", folder.names()[label_party])};
-  if (!plan.keep_numbers && parts > 1)
-    notes.emplace_back("columns are numbered anew at each party; split.json has the old numbers");
+  std::vector<std::string> notes = {"LIBSVM has no ids: the order of the lines aligns the records",
+                                    fmt::format("labels are at {}; the other files carry 0 in their place", folder.names()[label_party])};
+  if (!plan.keep_numbers && parts > 1) notes.emplace_back("columns are numbered anew at each party; split.json has the old numbers");
   JobDraft job = draft(labels, folder.names()[label_party]);
   job.comment = notes[0] + ".";
   return folder.finish(std::move(job), "columns", std::move(notes));
@@ -219,14 +194,11 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
 
 }  // namespace
 
-Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed,
-                                  const SplitOutput& output) {
+Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed, const SplitOutput& output) {
   if (table.is_libsvm()) return split_libsvm_columns(table, plan, seed, output);
   PARLEY_TRY(const std::size_t label, label_column(table, plan.label));
   PARLEY_TRY(const std::size_t id, id_column(table, plan.id));
-  if (label == SIZE_MAX)
-    return fail(
-        bad_input({table.file(), 0, "--label"}, "no column is called y, label, target or class: name it"));
+  if (label == SIZE_MAX) return fail(bad_input({table.file(), 0, "--label"}, "no column is called y, label, target or class: name it"));
   if (id == label) return fail(bad_input({.field = "--id"}, "cannot be the label", table.names()[id]));
   PARLEY_TRY(const RowLabels labels, row_labels(table, plan.label));
 
@@ -243,8 +215,7 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
   PARLEY_TRY(const auto party, assign_columns(features, plan, seed, parts));
   SplitFolder folder(table, seed, output, parts, "party");
   if (folder.names().size() != parts)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", parts),
-                          std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", parts), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
 
@@ -259,8 +230,7 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
       mine.push_back(column_of[f]);
       names.push_back(features.names[f]);
     }
-    PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()),
-                                              static_cast<std::int64_t>(names.size())));
+    PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(names.size())));
     folder.note_columns(p, std::move(names));
     std::string header = id == SIZE_MAX ? "id" : "";
     for (const std::size_t j : mine) {
@@ -281,8 +251,7 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
     }));
   }
   std::vector<std::string> notes;
-  if (id == SIZE_MAX)
-    notes.emplace_back("no id column was found: each file has one called id, the number of the record");
+  if (id == SIZE_MAX) notes.emplace_back("no id column was found: each file has one called id, the number of the record");
   notes.push_back(fmt::format("the label '{}' is at {}", table.names()[label], folder.names()[label_party]));
   JobDraft job = draft(labels, folder.names()[label_party]);
   job.label_column = table.names()[label];

@@ -26,8 +26,7 @@ std::string task_of(const RowLabels& labels);
 // The folder of a split under construction.
 class SplitFolder {
  public:
-  SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts,
-              const std::string& default_name);
+  SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts, const std::string& default_name);
 
   // One valid file name per party, all different.
   Result<void> check_names() const;
@@ -52,12 +51,9 @@ class SplitFolder {
   std::vector<std::vector<std::string>> columns_;
 };
 
-Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
-                               const SplitOutput& output);
-Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed,
-                                  const SplitOutput& output);
-Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed,
-                                 const SplitOutput& output);
+Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed, const SplitOutput& output);
+Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed, const SplitOutput& output);
+Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed, const SplitOutput& output);
 
 // "a, b ,c" -> {"a", "b", "c"}; empty pieces stay.
 std::vector<std::string> pieces(std::string_view text, char separator);

@@ -26,8 +26,7 @@ Result<Dimension> read_key(const RawTable& table, const std::string& text) {
   Dimension dimension;
   // The whole text may be a name that holds a colon.
   const auto& names = table.names();
-  const std::size_t colon =
-      std::find(names.begin(), names.end(), text) == names.end() ? text.find(':') : std::string::npos;
+  const std::size_t colon = std::find(names.begin(), names.end(), text) == names.end() ? text.find(':') : std::string::npos;
   PARLEY_TRY(dimension.key, find_column(table, text.substr(0, colon), "--key"));
   if (colon == std::string::npos) return dimension;
   dimension.named = true;
@@ -39,8 +38,7 @@ Result<Dimension> read_key(const RawTable& table, const std::string& text) {
 }
 
 // Leaves in `candidates` those that the key determines; remembers where each key value occurs first.
-Result<void> keep_determined(const RawTable& table, Dimension& dimension,
-                             std::vector<std::size_t>& candidates) {
+Result<void> keep_determined(const RawTable& table, Dimension& dimension, std::vector<std::size_t>& candidates) {
   std::unordered_map<std::string, std::size_t> first;
   std::vector<std::string_view> cells;
   std::vector<std::string_view> reference;
@@ -55,17 +53,15 @@ Result<void> keep_determined(const RawTable& table, Dimension& dimension,
     for (std::size_t k = 0; k < candidates.size();) {
       const std::size_t column = candidates[k];
       // Bytes first: unquoting is needed only where they differ.
-      if (cells[column] == reference[column] ||
-          table.content(cells[column]) == table.content(reference[column])) {
+      if (cells[column] == reference[column] || table.content(cells[column]) == table.content(reference[column])) {
         ++k;
         continue;
       }
       if (dimension.named)
-        return fail(
-            bad_input({table.file(), table.line(row), table.names()[column]},
-                      fmt::format("differs from line {} with the same {}: the key does not determine it",
-                                  table.line(at->second), table.names()[dimension.key]),
-                      table.content(cells[column])));
+        return fail(bad_input({table.file(), table.line(row), table.names()[column]},
+                              fmt::format("differs from line {} with the same {}: the key does not determine it", table.line(at->second),
+                                          table.names()[dimension.key]),
+                              table.content(cells[column])));
       candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(k));
     }
   }
@@ -74,10 +70,8 @@ Result<void> keep_determined(const RawTable& table, Dimension& dimension,
 
 }  // namespace
 
-Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed,
-                                 const SplitOutput& output) {
-  if (table.is_libsvm())
-    return fail(bad_input({table.file(), 0, ""}, "LIBSVM has no key columns: split a CSV file by tables"));
+Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed, const SplitOutput& output) {
+  if (table.is_libsvm()) return fail(bad_input({table.file(), 0, ""}, "LIBSVM has no key columns: split a CSV file by tables"));
   if (plan.keys.empty()) return fail(bad_input({.field = "--key"}, "at least one key column is needed"));
   PARLEY_TRY(const std::size_t label, label_column(table, plan.label));
   PARLEY_TRY(const std::size_t id, id_column(table, plan.id));
@@ -89,16 +83,14 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
   for (const std::string& text : plan.keys) {
     PARLEY_TRY(Dimension dimension, read_key(table, text));
     if (taken[dimension.key] != 0)
-      return fail(
-          bad_input({.field = "--key"}, "is the label, the id or given twice", table.names()[dimension.key]));
+      return fail(bad_input({.field = "--key"}, "is the label, the id or given twice", table.names()[dimension.key]));
     taken[dimension.key] = 1;
     dimensions.push_back(std::move(dimension));
   }
   for (const Dimension& dimension : dimensions)
     for (const std::size_t column : dimension.columns) {
       if (taken[column] != 0)
-        return fail(bad_input({.field = "--key"}, "is the label, the id, a key or named twice",
-                              table.names()[column]));
+        return fail(bad_input({.field = "--key"}, "is the label, the id, a key or named twice", table.names()[column]));
       taken[column] = 1;
     }
 
@@ -109,12 +101,10 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
         if (taken[j] == 0) candidates.push_back(j);
     PARLEY_CHECK(keep_determined(table, dimension, candidates));
     if (dimension.first_row.size() == table.rows() && !dimension.named)
-      return fail(
-          bad_input({table.file(), 0, table.names()[dimension.key]},
-                    "every value occurs once, so it determines everything: name its columns as KEY:a,b"));
-    if (candidates.empty())
       return fail(bad_input({table.file(), 0, table.names()[dimension.key]},
-                            "determines no other column: nothing to move"));
+                            "every value occurs once, so it determines everything: name its columns as KEY:a,b"));
+    if (candidates.empty())
+      return fail(bad_input({table.file(), 0, table.names()[dimension.key]}, "determines no other column: nothing to move"));
     dimension.columns = candidates;
     for (const std::size_t column : candidates) taken[column] = 1;
   }
@@ -131,16 +121,14 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
     folder.set_names(std::move(names));
   }
   if (folder.names().size() != dimensions.size() + 1)
-    return fail(bad_input({.field = "--names"},
-                          fmt::format("must name {} tables, the fact table first", dimensions.size() + 1),
+    return fail(bad_input({.field = "--names"}, fmt::format("must name {} tables, the fact table first", dimensions.size() + 1),
                           std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
 
   const char delimiter = table.delimiter();
-  const auto write = [&](std::size_t party, const std::vector<std::size_t>& columns, std::size_t rows,
-                         std::size_t features, const auto& row_of) -> Result<void> {
-    PARLEY_TRY(OutputFile * file,
-               folder.open(party, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(features)));
+  const auto write = [&](std::size_t party, const std::vector<std::size_t>& columns, std::size_t rows, std::size_t features,
+                         const auto& row_of) -> Result<void> {
+    PARLEY_TRY(OutputFile * file, folder.open(party, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(features)));
     std::string header;
     std::vector<std::string> names;
     for (const std::size_t j : columns) {

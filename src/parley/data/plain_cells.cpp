@@ -9,8 +9,7 @@ namespace parley::data {
 
 namespace {
 
-PlainCells read_narrow(const char* p, const char* end, char delimiter, std::span<double* const> columns,
-                       std::size_t row) {
+PlainCells read_narrow(const char* p, const char* end, char delimiter, std::span<double* const> columns, std::size_t row) {
   std::size_t k = 0;
   for (; k < columns.size() && columns[k] != nullptr; ++k) {
     const ParsedNumber parsed = parse_number(p, end);
@@ -23,13 +22,12 @@ PlainCells read_narrow(const char* p, const char* end, char delimiter, std::span
 
 #if defined(__x86_64__)
 
-PARLEY_WIDE_DIGITS PlainCells read_wide(const char* p, const char* const end, char delimiter,
-                                        std::span<double* const> columns, std::size_t row) {
+PARLEY_WIDE_DIGITS PlainCells read_wide(const char* p, const char* const end, char delimiter, std::span<double* const> columns,
+                                        std::size_t row) {
   wide::Borders borders;
   std::size_t k = 0;
   while (k < columns.size() && end - p > wide::kReach) {
-    borders.find(p, end - wide::kReach, delimiter, delimiter,
-                 std::min(wide::Borders::kMost, columns.size() - k));
+    borders.find(p, end - wide::kReach, delimiter, delimiter, std::min(wide::Borders::kMost, columns.size() - k));
     if (borders.count == 0) break;
     const char* const base = p;
     for (std::size_t b = 0; b < borders.count; ++b, ++k) {
@@ -48,8 +46,7 @@ PARLEY_WIDE_DIGITS PlainCells read_wide(const char* p, const char* const end, ch
 
 }  // namespace
 
-PlainCells read_plain_cells(const char* begin, const char* end, char delimiter,
-                            std::span<double* const> columns, std::size_t row) {
+PlainCells read_plain_cells(const char* begin, const char* end, char delimiter, std::span<double* const> columns, std::size_t row) {
 #if defined(__x86_64__)
   if (have_wide_digits()) return read_wide(begin, end, delimiter, columns, row);
 #endif

@@ -14,7 +14,6 @@ struct PlainCells {
 // Cell k of the text goes to columns[k][row]. Stops before a column that is null and before a cell that is
 // anything but a number with the delimiter right behind it, or that lies close to the end of the text. The
 // delimiter is no character of a number.
-PlainCells read_plain_cells(const char* begin, const char* end, char delimiter,
-                            std::span<double* const> columns, std::size_t row);
+PlainCells read_plain_cells(const char* begin, const char* end, char delimiter, std::span<double* const> columns, std::size_t row);
 
 }  // namespace parley::data

@@ -129,8 +129,7 @@ double Random::log_gamma_variate(double shape) {
     const double t = 1.0 + c * x;
     if (t <= 0) continue;
     const double v = t * t * t;
-    if (portable_log(uniform()) < 0.5 * x * x + d - d * v + d * portable_log(v))
-      return portable_log(d * v) + boost;
+    if (portable_log(uniform()) < 0.5 * x * x + d - d * v + d * portable_log(v)) return portable_log(d * v) + boost;
   }
 }
 
@@ -163,8 +162,7 @@ std::vector<std::uint64_t> distinct_numbers(Random& random, std::uint64_t count,
 }
 
 void shuffle(Random& random, std::span<std::uint32_t> items) {
-  for (std::size_t last = items.size(); last > 1; --last)
-    std::swap(items[last - 1], items[random.below(last)]);
+  for (std::size_t last = items.size(); last > 1; --last) std::swap(items[last - 1], items[random.below(last)]);
 }
 
 std::vector<double> dirichlet(Random& random, double alpha, std::size_t parts) {

@@ -68,8 +68,7 @@ Result<RawTable> RawTable::from_text(std::string text, const std::string& name, 
   table.libsvm_ = format == Format::kLibsvm;
   PARLEY_CHECK(table.libsvm_ ? table.find_libsvm_records() : table.find_csv_records());
   if (table.records_.empty()) return fail(bad_input({name, 0, ""}, "is empty: it has no records"));
-  if (table.records_.size() > 0xFFFFFFFFu)
-    return fail(bad_input({name, 0, ""}, "has more than 2^32 records"));
+  if (table.records_.size() > 0xFFFFFFFFu) return fail(bad_input({name, 0, ""}, "has more than 2^32 records"));
   return table;
 }
 
@@ -77,17 +76,14 @@ Result<void> RawTable::find_csv_records() {
   const std::string_view all(text_);
   PARLEY_TRY(layout_, find_layout(all, true, file_, {}));
   notes_ = layout_.notes;
-  if (const std::size_t feed = all.find('\n');
-      feed != std::string_view::npos && feed > 0 && all[feed - 1] == '\r')
-    line_end_ = "\r\n";
+  if (const std::size_t feed = all.find('\n'); feed != std::string_view::npos && feed > 0 && all[feed - 1] == '\r') line_end_ = "\r\n";
   if (layout_.header) {
     // The header is the record that ends where the data begin.
     const std::string_view before = without_line_end(all.substr(0, layout_.data_begin));
     const std::size_t feed = before.rfind('\n');
     header_begin_ = feed == std::string_view::npos ? 0 : feed + 1;
     // A quoted name may hold a line feed: then everything before the data counts.
-    if (std::count(before.begin() + static_cast<std::ptrdiff_t>(header_begin_), before.end(), '"') % 2 != 0)
-      header_begin_ = 0;
+    if (std::count(before.begin() + static_cast<std::ptrdiff_t>(header_begin_), before.end(), '"') % 2 != 0) header_begin_ = 0;
     header_size_ = before.size() - header_begin_;
   }
   const std::string_view text = all.substr(layout_.data_begin);
@@ -103,17 +99,14 @@ Result<void> RawTable::find_csv_records() {
       ++count;
       if (problem != CellCursor::Problem::kNone)
         return fail(bad_input({file_, line, fmt::format("column {}", count)},
-                              problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote"
-                                                                              : "a quote is not closed",
+                              problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote" : "a quote is not closed",
                               cell));
     } while (!cursor.at_record_end());
     if (count != layout_.names.size())
-      return fail(bad_input({file_, line, ""},
-                            fmt::format("must have {} cells like the first record", layout_.names.size()),
+      return fail(bad_input({file_, line, ""}, fmt::format("must have {} cells like the first record", layout_.names.size()),
                             std::to_string(count)));
     const auto end = static_cast<std::size_t>(cursor.position() - text.data());
-    records_.push_back(
-        {layout_.data_begin + begin, without_line_end(text.substr(begin, end - begin)).size(), line});
+    records_.push_back({layout_.data_begin + begin, without_line_end(text.substr(begin, end - begin)).size(), line});
   }
   return {};
 }
@@ -155,8 +148,7 @@ Result<void> RawTable::find_libsvm_records() {
     if (line == 1 && all.substr(0, feed + 1).ends_with("\r\n")) line_end_ = "\r\n";
     const std::string_view label_word = next_word(rest);
     if (!label_word.empty()) {
-      if (!is_number(label_word))
-        return fail(bad_input({file_, line, "label"}, "is not a number", label_word));
+      if (!is_number(label_word)) return fail(bad_input({file_, line, "label"}, "is not a number", label_word));
       records_.push_back({begin, whole.size(), line});
       std::int64_t previous = -1;
       for (std::string_view word = next_word(rest); !word.empty(); word = next_word(rest)) {
@@ -169,10 +161,8 @@ Result<void> RawTable::find_libsvm_records() {
         if (error != std::errc() || end == word.data() + word.size() || *end != ':' || index > 0x7FFFFFFFu)
           return fail(bad_input({file_, line, ""}, "is not of the form index:value", word));
         const auto value = word.substr(static_cast<std::size_t>(end + 1 - word.data()));
-        if (!is_number(value))
-          return fail(bad_input({file_, line, std::to_string(index)}, "is not a number", value));
-        if (std::int64_t{index} <= previous)
-          return fail(bad_input({file_, line, ""}, "indices must ascend", word));
+        if (!is_number(value)) return fail(bad_input({file_, line, std::to_string(index)}, "is not a number", value));
+        if (std::int64_t{index} <= previous) return fail(bad_input({file_, line, ""}, "indices must ascend", word));
         previous = index;
         zero_seen = zero_seen || index == 0;
         last_index_ = std::max(last_index_, index);

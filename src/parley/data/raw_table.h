@@ -22,8 +22,7 @@ class RawTable {
  public:
   // Unpacks the file and finds its records; refuses records with more or fewer cells than the header.
   static Result<RawTable> read(const std::string& path, Format format = Format::kDetect);
-  static Result<RawTable> from_text(std::string text, const std::string& name,
-                                    Format format = Format::kDetect);
+  static Result<RawTable> from_text(std::string text, const std::string& name, Format format = Format::kDetect);
 
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] bool is_libsvm() const { return libsvm_; }
@@ -34,9 +33,7 @@ class RawTable {
 
   // Bytes of the header and of a record without the line end, and the line end of the file.
   [[nodiscard]] std::string_view header() const { return view(header_begin_, header_size_); }
-  [[nodiscard]] std::string_view record(std::size_t row) const {
-    return view(records_[row].begin, records_[row].size);
-  }
+  [[nodiscard]] std::string_view record(std::size_t row) const { return view(records_[row].begin, records_[row].size); }
   [[nodiscard]] std::string_view line_end() const { return line_end_; }
 
   // CSV.
@@ -57,9 +54,7 @@ class RawTable {
     std::size_t size = 0;
     std::size_t line = 0;
   };
-  [[nodiscard]] std::string_view view(std::size_t begin, std::size_t size) const {
-    return std::string_view(text_).substr(begin, size);
-  }
+  [[nodiscard]] std::string_view view(std::size_t begin, std::size_t size) const { return std::string_view(text_).substr(begin, size); }
   Result<void> find_csv_records();
   Result<void> find_libsvm_records();
 

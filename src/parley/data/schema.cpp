@@ -16,8 +16,8 @@ namespace {
 
 const Toml::Choices<ColumnType>& column_types() {
   static const Toml::Choices<ColumnType> kTypes = {
-      {"number", ColumnType::kNumber}, {"integer", ColumnType::kInteger}, {"category", ColumnType::kCategory},
-      {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId}, {"label", ColumnType::kLabel},
+      {"number", ColumnType::kNumber},   {"integer", ColumnType::kInteger}, {"category", ColumnType::kCategory},
+      {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId},           {"label", ColumnType::kLabel},
       {"ignore", ColumnType::kIgnore}};
   return kTypes;
 }
@@ -55,7 +55,9 @@ std::string_view word(const Toml::Choices<Value>& choices, const Value& value) {
   return "";
 }
 
-bool numeric(ColumnType type) { return type == ColumnType::kNumber || type == ColumnType::kInteger; }
+bool numeric(ColumnType type) {
+  return type == ColumnType::kNumber || type == ColumnType::kInteger;
+}
 
 // The type of a column decides which of the other keys make sense.
 void check_column(Toml& toml, const ColumnSchema& column) {
@@ -79,8 +81,7 @@ void check_column(Toml& toml, const ColumnSchema& column) {
       toml.reject("levels", "a boolean has two levels, the false one first", std::to_string(column.levels.size()));
     if (column.levels.empty()) toml.reject("levels", "must not be empty");
   }
-  if (toml.has("unknown_level") && column.type != ColumnType::kCategory)
-    toml.reject("unknown_level", "belongs to categories");
+  if (toml.has("unknown_level") && column.type != ColumnType::kCategory) toml.reject("unknown_level", "belongs to categories");
 
   const auto missing_of = [&](std::initializer_list<Missing> allowed, std::string_view rule) {
     if (std::find(allowed.begin(), allowed.end(), column.missing) == allowed.end()) toml.reject("missing", rule);
@@ -89,25 +90,24 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     case ColumnType::kNumber:
     case ColumnType::kInteger:
     case ColumnType::kBoolean:
-      missing_of({Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow},
-                 "must be error, zero, drop-row or a number here");
+      missing_of({Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow}, "must be error, zero, drop-row or a number here");
       break;
     case ColumnType::kCategory:
-      missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow},
-                 "must be error, zero, drop-row or level here");
+      missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow}, "must be error, zero, drop-row or level here");
       break;
     case ColumnType::kId:
-    case ColumnType::kLabel: missing_of({Missing::kError, Missing::kDropRow}, "must be error or drop-row here"); break;
-    case ColumnType::kIgnore: break;
+    case ColumnType::kLabel:
+      missing_of({Missing::kError, Missing::kDropRow}, "must be error or drop-row here");
+      break;
+    case ColumnType::kIgnore:
+      break;
   }
-  if (column.missing == Missing::kValue && column.bound() &&
-      (column.missing_value < *column.lower || column.missing_value > *column.upper))
+  if (column.missing == Missing::kValue && column.bound() && (column.missing_value < *column.lower || column.missing_value > *column.upper))
     toml.reject("missing", "must lie within the bounds", fmt::format("{}", column.missing_value));
   if (column.missing == Missing::kValue && column.type == ColumnType::kInteger &&
       column.missing_value != std::nearbyint(column.missing_value))
     toml.reject("missing", "must be a whole number here", fmt::format("{}", column.missing_value));
-  if (column.missing == Missing::kValue && column.type == ColumnType::kBoolean && column.missing_value != 0 &&
-      column.missing_value != 1)
+  if (column.missing == Missing::kValue && column.type == ColumnType::kBoolean && column.missing_value != 0 && column.missing_value != 1)
     toml.reject("missing", "must be 0 or 1 here", fmt::format("{}", column.missing_value));
 }
 
@@ -149,8 +149,7 @@ void read_table(Toml& toml, Schema& schema) {
   if (toml.text("delimiter", schema.delimiter)) {
     for (const auto& [name, character] : delimiters())
       if (schema.delimiter == name) schema.delimiter = character;
-    if (!single_character(schema.delimiter))
-      toml.reject("delimiter", "must be one character, \"tab\" or \"space\"", schema.delimiter);
+    if (!single_character(schema.delimiter)) toml.reject("delimiter", "must be one character, \"tab\" or \"space\"", schema.delimiter);
   }
   bool header = false;
   if (toml.boolean("header", header)) schema.header = header;
@@ -213,7 +212,9 @@ std::string column_toml(const ColumnSchema& column) {
 
 }  // namespace
 
-std::string_view name(ColumnType type) { return word(column_types(), type); }
+std::string_view name(ColumnType type) {
+  return word(column_types(), type);
+}
 
 std::optional<double> ColumnSchema::bound() const {
   if (!lower || !upper) return std::nullopt;

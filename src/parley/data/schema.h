@@ -66,8 +66,8 @@ struct Schema {
   Format format = Format::kDetect;
   std::string delimiter;  // one character; " " stands for runs of blanks; empty: found in the file
   std::optional<bool> header;
-  int skip_lines = 0;    // lines to leave out before the header
-  std::string comment;   // lines that begin with this character are left out
+  int skip_lines = 0;   // lines to leave out before the header
+  std::string comment;  // lines that begin with this character are left out
   std::vector<std::string> missing_markers = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"};
   OutOfBounds out_of_bounds = OutOfBounds::kClip;
   std::vector<ColumnSchema> columns;  // in the order of the features they become
@@ -77,7 +77,7 @@ struct Schema {
   std::optional<int> first_index;  // 0 or 1
   std::optional<double> bound;
   std::optional<double> label_bound;
-  bool confirmed = true;           // of `bound` and `label_bound`
+  bool confirmed = true;  // of `bound` and `label_bound`
 
   [[nodiscard]] const ColumnSchema* find(std::string_view column) const;
   // Names of what a person has yet to confirm.

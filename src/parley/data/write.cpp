@@ -49,8 +49,7 @@ void append_integer(std::string& out, std::int64_t value) {
 
 void append_cell(std::string& out, std::string_view cell, char delimiter) {
   const bool blank_edge = !cell.empty() && (cell.front() == ' ' || cell.back() == ' ');
-  if (!blank_edge && cell.find_first_of("\"\r\n") == std::string_view::npos &&
-      cell.find(delimiter) == std::string_view::npos) {
+  if (!blank_edge && cell.find_first_of("\"\r\n") == std::string_view::npos && cell.find(delimiter) == std::string_view::npos) {
     out += cell;
     return;
   }
@@ -195,8 +194,7 @@ struct OutputFile::State {
 
   Result<void> pack(std::string_view content, bool last) {
     errno = 0;
-    const bool done =
-        packer.pack(content, last, [&](const char* data, std::size_t size) { return put(data, size); });
+    const bool done = packer.pack(content, last, [&](const char* data, std::size_t size) { return put(data, size); });
     if (!done && errno == 0) return fail(failed(fmt::format("{}: cannot be packed", path.string())));
     if (!done) return fail(cannot_write(path));
     return {};
@@ -259,15 +257,13 @@ Outputs::~Outputs() {
   if (committed_) return;
   std::error_code ignored;
   // Only what this object made and left empty.
-  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder)
-    fs::remove(*folder, ignored);
+  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) fs::remove(*folder, ignored);
 }
 
 Result<void> Outputs::make_folder(const fs::path& folder) {
   std::error_code error;
   if (folder.empty() || fs::is_directory(folder, error)) return {};
-  if (fs::exists(folder, error))
-    return fail(bad_input({folder.string(), 0, ""}, "exists and is not a folder"));
+  if (fs::exists(folder, error)) return fail(bad_input({folder.string(), 0, ""}, "exists and is not a folder"));
   PARLEY_CHECK(make_folder(folder.parent_path()));
   // A name that ends in a slash names its parent again.
   if (fs::is_directory(folder, error)) return {};
@@ -347,31 +343,29 @@ Result<void> write_csv(OutputFile& file, const Dataset& table, const std::string
   }
   header += '\n';
   PARLEY_CHECK(file.write(header));
-  return write_rows(file, static_cast<std::size_t>(table.features.rows()), cols * 8,
-                    [&](std::size_t row, std::string& text) {
-                      if (!table.ids.empty()) {
-                        append_cell(text, table.ids[row]);
-                        text += ',';
-                      }
-                      if (labelled) {
-                        std::string label;
-                        append_label(label, table.labels, row);
-                        append_cell(text, label);
-                      }
-                      std::size_t next = 0;
-                      const auto pass = [&](std::size_t column) {
-                        for (; next < column; ++next) text += labelled || next > 0 ? ",0" : "0";
-                      };
-                      table.features.for_each_in_row(static_cast<linalg::Index>(row),
-                                                     [&](linalg::Index column, double value) {
-                                                       pass(static_cast<std::size_t>(column));
-                                                       if (labelled || next > 0) text += ',';
-                                                       append_number(text, value);
-                                                       ++next;
-                                                     });
-                      pass(cols);
-                      text += '\n';
-                    });
+  return write_rows(file, static_cast<std::size_t>(table.features.rows()), cols * 8, [&](std::size_t row, std::string& text) {
+    if (!table.ids.empty()) {
+      append_cell(text, table.ids[row]);
+      text += ',';
+    }
+    if (labelled) {
+      std::string label;
+      append_label(label, table.labels, row);
+      append_cell(text, label);
+    }
+    std::size_t next = 0;
+    const auto pass = [&](std::size_t column) {
+      for (; next < column; ++next) text += labelled || next > 0 ? ",0" : "0";
+    };
+    table.features.for_each_in_row(static_cast<linalg::Index>(row), [&](linalg::Index column, double value) {
+      pass(static_cast<std::size_t>(column));
+      if (labelled || next > 0) text += ',';
+      append_number(text, value);
+      ++next;
+    });
+    pass(cols);
+    text += '\n';
+  });
 }
 
 Result<void> write_libsvm(OutputFile& file, const Dataset& table, int first_index) {

@@ -10,8 +10,7 @@ namespace parley::data {
 template <class Append>
 Result<void> write_rows(OutputFile& file, std::size_t rows, std::size_t bytes_per_row, const Append& append) {
   constexpr std::size_t kPieceBytes = 1 << 18;
-  const std::size_t grain =
-      std::clamp<std::size_t>(kPieceBytes / std::max<std::size_t>(1, bytes_per_row), 1, 4096);
+  const std::size_t grain = std::clamp<std::size_t>(kPieceBytes / std::max<std::size_t>(1, bytes_per_row), 1, 4096);
   const std::size_t wave = grain * 8 * static_cast<std::size_t>(std::max(1, thread_count()));
   std::vector<std::string> pieces;
   for (std::size_t first = 0; first < rows; first += wave) {

@@ -93,8 +93,7 @@ struct ValueSum {
 struct Derivatives {
   using Returns = double;
   template <class Loss>
-  static PARLEY_ALWAYS_INLINE double run(Loss, const double* m, const double* y, double* out,
-                                         std::size_t count) {
+  static PARLEY_ALWAYS_INLINE double run(Loss, const double* m, const double* y, double* out, std::size_t count) {
 #pragma GCC ivdep  // `out` is either `m` itself or apart from it
     for (std::size_t i = 0; i < count; ++i) out[i] = Loss::derivative(m[i], y[i]);
     return 0;
@@ -104,8 +103,7 @@ struct Derivatives {
 struct ValueSumAndDerivatives {
   using Returns = double;
   template <class Loss>
-  static PARLEY_ALWAYS_INLINE double run(Loss, const double* m, const double* y, double* out,
-                                         std::size_t count) {
+  static PARLEY_ALWAYS_INLINE double run(Loss, const double* m, const double* y, double* out, std::size_t count) {
     double sum = 0;
     double values[kBlock];
     for (std::size_t at = 0; at < count; at += kBlock) {
@@ -125,8 +123,7 @@ struct ValueSumAndDerivatives {
 struct Curvatures {
   using Returns = double;
   template <class Loss>
-  static PARLEY_ALWAYS_INLINE double run(Loss, const double* m, const double* y, double* out,
-                                         std::size_t count) {
+  static PARLEY_ALWAYS_INLINE double run(Loss, const double* m, const double* y, double* out, std::size_t count) {
 #pragma GCC ivdep
     for (std::size_t i = 0; i < count; ++i) out[i] = Loss::second(m[i], y[i]);
     return 0;
@@ -137,12 +134,11 @@ struct Curvatures {
 //   tops[i] the row's largest margin; sums[i] the sum of e^(m - top).
 struct SoftmaxBlock {
   using Returns = void;
-  static PARLEY_ALWAYS_INLINE void run(const double* m, std::size_t stride, std::size_t classes,
-                                       std::size_t length, double* out, double* tops, double* sums) {
+  static PARLEY_ALWAYS_INLINE void run(const double* m, std::size_t stride, std::size_t classes, std::size_t length, double* out,
+                                       double* tops, double* sums) {
     for (std::size_t i = 0; i < length; ++i) tops[i] = m[i];
     for (std::size_t k = 1; k < classes; ++k)
-      for (std::size_t i = 0; i < length; ++i)
-        tops[i] = m[k * stride + i] > tops[i] ? m[k * stride + i] : tops[i];
+      for (std::size_t i = 0; i < length; ++i) tops[i] = m[k * stride + i] > tops[i] ? m[k * stride + i] : tops[i];
     for (std::size_t i = 0; i < length; ++i) sums[i] = 0;
     for (std::size_t k = 0; k < classes; ++k)
 #pragma GCC ivdep
@@ -161,30 +157,26 @@ struct SoftmaxBlock {
 // p_y is close to 1.
 struct SoftmaxGradientBlock {
   using Returns = void;
-  static PARLEY_ALWAYS_INLINE void run(const double* labels, std::size_t stride, std::size_t classes,
-                                       std::size_t length, double* p, double* others) {
+  static PARLEY_ALWAYS_INLINE void run(const double* labels, std::size_t stride, std::size_t classes, std::size_t length, double* p,
+                                       double* others) {
     for (std::size_t i = 0; i < length; ++i) others[i] = 0;
     for (std::size_t k = 0; k < classes; ++k) {
       const auto label = static_cast<double>(k);
 #pragma GCC ivdep
-      for (std::size_t i = 0; i < length; ++i)
-        others[i] += select(labels[i] == label, 0.0, p[k * stride + i]);
+      for (std::size_t i = 0; i < length; ++i) others[i] += select(labels[i] == label, 0.0, p[k * stride + i]);
     }
     for (std::size_t k = 0; k < classes; ++k) {
       const auto label = static_cast<double>(k);
 #pragma GCC ivdep
-      for (std::size_t i = 0; i < length; ++i)
-        p[k * stride + i] = select(labels[i] == label, -others[i], p[k * stride + i]);
+      for (std::size_t i = 0; i < length; ++i) p[k * stride + i] = select(labels[i] == label, -others[i], p[k * stride + i]);
     }
   }
 };
 
 struct SoftmaxValueSum {
   using Returns = double;
-  static PARLEY_ALWAYS_INLINE double run(const double* tops, const double* label_margins, std::size_t length,
-                                         double* sums) {
-    for (std::size_t i = 0; i < length; ++i)
-      sums[i] = (tops[i] - label_margins[i]) + log_of_at_least_one(sums[i]);
+  static PARLEY_ALWAYS_INLINE double run(const double* tops, const double* label_margins, std::size_t length, double* sums) {
+    for (std::size_t i = 0; i < length; ++i) sums[i] = (tops[i] - label_margins[i]) + log_of_at_least_one(sums[i]);
     return sum_in_lanes(sums, length);
   }
 };
@@ -194,8 +186,7 @@ struct SoftmaxValueSum {
 #define PARLEY_FOR_AVX2 __attribute__((target("avx2")))
 enum class Cpu { kPlain, kAvx2, kAvx512 };
 Cpu cpu() {
-  static const Cpu found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                                   __builtin_cpu_supports("avx512vl")
+  static const Cpu found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
                                ? Cpu::kAvx512
                            : __builtin_cpu_supports("avx2") ? Cpu::kAvx2
                                                             : Cpu::kPlain;
@@ -232,8 +223,7 @@ template <class Kernel>
 double over_rows(Task task, std::span<const double> margins, std::span<const double> labels, double* out) {
   return with_row_loss(task, [&](auto loss) {
     return parallel_sum(labels.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-      return run<Kernel>(loss, margins.data() + begin, labels.data() + begin,
-                         out == nullptr ? nullptr : out + begin, end - begin);
+      return run<Kernel>(loss, margins.data() + begin, labels.data() + begin, out == nullptr ? nullptr : out + begin, end - begin);
     });
   });
 }
@@ -241,8 +231,7 @@ double over_rows(Task task, std::span<const double> margins, std::span<const dou
 enum class Want { kValue, kDerivatives, kProbabilities };
 
 // Softmax over blocks of rows. `out` is null when only the value is wanted.
-double over_softmax_rows(Want want, std::span<const double> margins, std::span<const double> labels,
-                         std::size_t rows, double* out) {
+double over_softmax_rows(Want want, std::span<const double> margins, std::span<const double> labels, std::size_t rows, double* out) {
   const std::size_t classes = margins.size() / rows;
   return parallel_sum(rows, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<double> scratch(out == nullptr ? classes * kBlock : 0);
@@ -253,23 +242,18 @@ double over_softmax_rows(Want want, std::span<const double> margins, std::span<c
     for (std::size_t at = begin; at < end; at += kBlock) {
       const std::size_t length = std::min(kBlock, end - at);
       if (want != Want::kProbabilities)
-        for (std::size_t i = 0; i < length; ++i)
-          label_margins[i] = margins[static_cast<std::size_t>(labels[at + i]) * rows + at + i];
+        for (std::size_t i = 0; i < length; ++i) label_margins[i] = margins[static_cast<std::size_t>(labels[at + i]) * rows + at + i];
       if (out == nullptr) {
-        for (std::size_t k = 0; k < classes; ++k)
-          std::copy_n(margins.data() + k * rows + at, length, scratch.data() + k * kBlock);
-        run<SoftmaxBlock>(static_cast<const double*>(scratch.data()), kBlock, classes, length, scratch.data(),
-                          tops, sums);
+        for (std::size_t k = 0; k < classes; ++k) std::copy_n(margins.data() + k * rows + at, length, scratch.data() + k * kBlock);
+        run<SoftmaxBlock>(static_cast<const double*>(scratch.data()), kBlock, classes, length, scratch.data(), tops, sums);
       } else {
         run<SoftmaxBlock>(margins.data() + at, rows, classes, length, out + at, tops, sums);
       }
       if (want == Want::kProbabilities) continue;
-      loss +=
-          run<SoftmaxValueSum>(static_cast<const double*>(tops), static_cast<const double*>(label_margins),
-                               length, static_cast<double*>(sums));
+      loss += run<SoftmaxValueSum>(static_cast<const double*>(tops), static_cast<const double*>(label_margins), length,
+                                   static_cast<double*>(sums));
       if (want == Want::kDerivatives)
-        run<SoftmaxGradientBlock>(labels.data() + at, rows, classes, length, out + at,
-                                  static_cast<double*>(tops));
+        run<SoftmaxGradientBlock>(labels.data() + at, rows, classes, length, out + at, static_cast<double*>(tops));
     }
     return loss;
   });
@@ -279,14 +263,12 @@ double over_softmax_rows(Want want, std::span<const double> margins, std::span<c
 
 double mean_loss(Task task, std::span<const double> margins, std::span<const double> labels) {
   const auto rows = static_cast<double>(labels.size());
-  if (task == Task::kSoftmax)
-    return over_softmax_rows(Want::kValue, margins, labels, labels.size(), nullptr) / rows;
+  if (task == Task::kSoftmax) return over_softmax_rows(Want::kValue, margins, labels, labels.size(), nullptr) / rows;
   assert(margins.size() == labels.size());
   return over_rows<ValueSum>(task, margins, labels, nullptr) / rows;
 }
 
-void loss_derivatives(Task task, std::span<const double> margins, std::span<const double> labels,
-                      std::span<double> out) {
+void loss_derivatives(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out) {
   assert(out.size() == margins.size());
   if (task == Task::kSoftmax)
     over_softmax_rows(Want::kDerivatives, margins, labels, labels.size(), out.data());
@@ -294,17 +276,14 @@ void loss_derivatives(Task task, std::span<const double> margins, std::span<cons
     over_rows<Derivatives>(task, margins, labels, out.data());
 }
 
-double mean_loss_and_derivatives(Task task, std::span<const double> margins, std::span<const double> labels,
-                                 std::span<double> out) {
+double mean_loss_and_derivatives(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out) {
   assert(out.size() == margins.size());
   const auto rows = static_cast<double>(labels.size());
-  if (task == Task::kSoftmax)
-    return over_softmax_rows(Want::kDerivatives, margins, labels, labels.size(), out.data()) / rows;
+  if (task == Task::kSoftmax) return over_softmax_rows(Want::kDerivatives, margins, labels, labels.size(), out.data()) / rows;
   return over_rows<ValueSumAndDerivatives>(task, margins, labels, out.data()) / rows;
 }
 
-void loss_curvatures(Task task, std::span<const double> margins, std::span<const double> labels,
-                     std::span<double> out) {
+void loss_curvatures(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out) {
   assert(out.size() == margins.size());
   if (task == Task::kSoftmax)
     over_softmax_rows(Want::kProbabilities, margins, {}, labels.size(), out.data());

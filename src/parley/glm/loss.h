@@ -76,9 +76,7 @@ struct SquaredHinge {
   static double second(double m, double y) { return y * m < 1.0 ? 2.0 : 0.0; }
   static constexpr double kCurvature = 2.0;
 
-  static double prox(double step, double v, double y) {
-    return v + y * std::max(0.0, 1.0 - y * v) * (2.0 * step / (1.0 + 2.0 * step));
-  }
+  static double prox(double step, double v, double y) { return v + y * std::max(0.0, 1.0 - y * v) * (2.0 * step / (1.0 + 2.0 * step)); }
   static double conjugate(double u, double y) {
     const double a = -u * y;
     return a >= 0 ? a * (0.25 * a - 1.0) : std::numeric_limits<double>::infinity();

@@ -33,8 +33,7 @@ std::optional<Ranking> rank(std::span<const double> scores, const Positive& posi
   if (!all_finite(scores)) return {};
   std::vector<std::uint32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return scores[a] < scores[b]; });
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return scores[a] < scores[b]; });
   std::size_t positives = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) positives += positive(i) ? 1 : 0;
   const std::size_t negatives = scores.size() - positives;
@@ -48,8 +47,7 @@ std::optional<Ranking> rank(std::span<const double> scores, const Positive& posi
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin;
     std::size_t tied_positives = 0;
-    for (; end < order.size() && scores[order[end]] == scores[order[begin]]; ++end)
-      tied_positives += positive(order[end]) ? 1 : 0;
+    for (; end < order.size() && scores[order[end]] == scores[order[begin]]; ++end) tied_positives += positive(order[end]) ? 1 : 0;
     const std::size_t tied_negatives = (end - begin) - tied_positives;
     twice_ordered += static_cast<std::uint64_t>(tied_positives) * (2 * negatives_below + tied_negatives);
     positives_below += tied_positives;
@@ -119,8 +117,7 @@ Metrics measure_regression(std::span<const double> margins, std::span<const doub
   Metrics metrics;
   metrics.rmse = root_mean_squared_error(margins, labels);
   metrics.r_squared = r_squared(margins, labels);
-  if (metrics.rmse)
-    metrics.deviance = 2.0 * static_cast<double>(labels.size()) * mean_loss(Task::kLinear, margins, labels);
+  if (metrics.rmse) metrics.deviance = 2.0 * static_cast<double>(labels.size()) * mean_loss(Task::kLinear, margins, labels);
   return metrics;
 }
 
@@ -174,8 +171,7 @@ std::optional<double> binary_accuracy(std::span<const double> scores, std::span<
   return hits ? hits->accuracy() : std::nullopt;
 }
 
-std::optional<double> balanced_binary_accuracy(std::span<const double> scores,
-                                               std::span<const double> labels) {
+std::optional<double> balanced_binary_accuracy(std::span<const double> scores, std::span<const double> labels) {
   const auto hits = binary_hits(scores, labels);
   return hits ? hits->balanced() : std::nullopt;
 }
@@ -190,8 +186,7 @@ std::optional<double> kolmogorov_smirnov(std::span<const double> scores, std::sp
   return ranking ? std::optional(ranking->ks) : std::nullopt;
 }
 
-std::optional<double> log_loss_of_probabilities(std::span<const double> probabilities,
-                                                std::span<const double> labels) {
+std::optional<double> log_loss_of_probabilities(std::span<const double> probabilities, std::span<const double> labels) {
   assert(probabilities.size() == labels.size());
   if (labels.empty() || !all_finite(probabilities)) return {};
   constexpr double kSmallest = 1e-15;
@@ -203,8 +198,7 @@ std::optional<double> log_loss_of_probabilities(std::span<const double> probabil
   return sum / static_cast<double>(labels.size());
 }
 
-std::optional<double> root_mean_squared_error(std::span<const double> predictions,
-                                              std::span<const double> labels) {
+std::optional<double> root_mean_squared_error(std::span<const double> predictions, std::span<const double> labels) {
   assert(predictions.size() == labels.size());
   if (labels.empty() || !all_finite(predictions)) return {};
   return std::sqrt(2.0 * mean_loss(Task::kLinear, predictions, labels));
@@ -236,8 +230,7 @@ int predicted_class(std::span<const double> margins, std::size_t rows, std::size
 }
 
 std::size_t nonzeros(std::span<const double> weights, double threshold) {
-  return static_cast<std::size_t>(
-      std::count_if(weights.begin(), weights.end(), [&](double w) { return std::abs(w) > threshold; }));
+  return static_cast<std::size_t>(std::count_if(weights.begin(), weights.end(), [&](double w) { return std::abs(w) > threshold; }));
 }
 
 std::optional<double> SupportRecovery::precision() const {
@@ -250,8 +243,7 @@ std::optional<double> SupportRecovery::recall() const {
   return share(correct, correct + missed);
 }
 
-SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth,
-                                 double threshold) {
+SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth, double threshold) {
   assert(weights.size() == truth.size());
   SupportRecovery recovery;
   for (std::size_t j = 0; j < weights.size(); ++j) {

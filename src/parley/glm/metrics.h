@@ -37,19 +37,16 @@ Metrics measure(Task task, std::span<const double> margins, std::span<const doub
 
 // Binary: scores of any scale (larger means more likely +1), labels -1/+1.
 std::optional<double> binary_accuracy(std::span<const double> scores, std::span<const double> labels);
-std::optional<double> balanced_binary_accuracy(std::span<const double> scores,
-                                               std::span<const double> labels);
+std::optional<double> balanced_binary_accuracy(std::span<const double> scores, std::span<const double> labels);
 std::optional<double> area_under_curve(std::span<const double> scores, std::span<const double> labels);
 std::optional<double> kolmogorov_smirnov(std::span<const double> scores, std::span<const double> labels);
 
 // From probabilities of +1. They are moved into [1e-15, 1 - 1e-15] first, so that one confident mistake costs
 // 34.5 and not infinity; from margins `measure` needs no such clip.
-std::optional<double> log_loss_of_probabilities(std::span<const double> probabilities,
-                                                std::span<const double> labels);
+std::optional<double> log_loss_of_probabilities(std::span<const double> probabilities, std::span<const double> labels);
 
 // Real labels.
-std::optional<double> root_mean_squared_error(std::span<const double> predictions,
-                                              std::span<const double> labels);
+std::optional<double> root_mean_squared_error(std::span<const double> predictions, std::span<const double> labels);
 std::optional<double> r_squared(std::span<const double> predictions, std::span<const double> labels);
 
 // Class of each row: the largest margin, the smaller class number in a tie. One margin per row: 1 if it is
@@ -67,7 +64,6 @@ struct SupportRecovery {
   [[nodiscard]] std::optional<double> precision() const;
   [[nodiscard]] std::optional<double> recall() const;
 };
-SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth,
-                                 double threshold = 0);
+SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth, double threshold = 0);
 
 }  // namespace parley::glm

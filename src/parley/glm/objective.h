@@ -34,23 +34,21 @@ struct Objective {
 };
 
 // m = X W + b: margins[k*n + i] for K = weights.size() / d classes; `intercepts` holds K numbers or none.
-void compute_margins(const linalg::Matrix& features, std::span<const double> weights,
-                     std::span<const double> intercepts, std::span<double> margins);
+void compute_margins(const linalg::Matrix& features, std::span<const double> weights, std::span<const double> intercepts,
+                     std::span<double> margins);
 
 // l1 ||W||_1 + l2/2 ||W||^2; the intercepts count only when they are penalised.
-double penalty_value(const Objective& objective, std::span<const double> weights,
-                     std::span<const double> intercepts);
+double penalty_value(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts);
 
 // Mean loss plus penalty, at margins the caller keeps. Constraints add nothing: see `feasible`.
 double evaluate(const Objective& objective, std::span<const double> margins, std::span<const double> labels,
                 std::span<const double> weights, std::span<const double> intercepts = {});
 
 // The same from the features: one pass over the matrix per class.
-double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels,
-                std::span<const double> weights, std::span<const double> intercepts = {});
+double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels, std::span<const double> weights,
+                std::span<const double> intercepts = {});
 
 // Whether the constraints hold, up to `slack` in the norm. A penalised intercept counts like a weight.
-bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts,
-              double slack = 1e-9);
+bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts, double slack = 1e-9);
 
 }  // namespace parley::glm

@@ -20,9 +20,7 @@ struct Penalty {
   double l2 = 0;
 
   [[nodiscard]] double value(double w) const { return l1 * std::abs(w) + 0.5 * l2 * w * w; }
-  [[nodiscard]] double prox(double step, double v) const {
-    return linalg::soft_threshold(v, step * l1) / (1.0 + step * l2);
-  }
+  [[nodiscard]] double prox(double step, double v) const { return linalg::soft_threshold(v, step * l1) / (1.0 + step * l2); }
   [[nodiscard]] double subgradient_distance(double w, double g) const {
     if (w == 0) return std::max(0.0, std::abs(g) - l1);
     return std::abs(g + std::copysign(l1, w) + l2 * w);

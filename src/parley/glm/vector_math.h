@@ -13,8 +13,7 @@ namespace parley::glm {
 // yes ? a : b on the bits: the compiler cannot turn it into two copies of what follows.
 PARLEY_ALWAYS_INLINE double select(bool yes, double a, double b) {
   const auto mask = -static_cast<std::uint64_t>(yes);
-  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) |
-                               (std::bit_cast<std::uint64_t>(b) & ~mask));
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
 }
 
 // e^x for x <= 0; results below 1e-307 become 0.
@@ -74,8 +73,7 @@ PARLEY_ALWAYS_INLINE double log_of_at_least_one(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
   const double mantissa = std::bit_cast<double>((bits & 0x000fffffffffffffU) | 0x3ff0000000000000U);
-  return static_cast<double>(static_cast<std::int32_t>(exponent)) * 0x1.62e42fefa39efp-1 +
-         log1p_of_unit(mantissa - 1.0);
+  return static_cast<double>(static_cast<std::int32_t>(exponent)) * 0x1.62e42fefa39efp-1 + log1p_of_unit(mantissa - 1.0);
 }
 
 }  // namespace parley::glm

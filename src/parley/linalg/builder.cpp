@@ -19,8 +19,7 @@ void RowsBuilder::append(RowBlock block) {
 }
 
 Matrix RowsBuilder::build(Shape shape) && {
-  assert(max_column_ < min_column_ ||
-         (min_column_ >= shape.first_column && max_column_ - shape.first_column < shape.cols));
+  assert(max_column_ < min_column_ || (min_column_ >= shape.first_column && max_column_ - shape.first_column < shape.cols));
   const auto visit = [&](std::size_t part, const auto& f) {
     blocks_[part].entries_.visit(
         [&](Index line, Index column, double value) { f(first_rows_[part] + line, column - shape.first_column, value); });
@@ -34,7 +33,9 @@ ColumnsBuilder::ColumnsBuilder(ColumnsBuilder&&) noexcept = default;
 ColumnsBuilder& ColumnsBuilder::operator=(ColumnsBuilder&&) noexcept = default;
 ColumnsBuilder::~ColumnsBuilder() = default;
 
-Index ColumnsBuilder::cols() const { return columns_->cols(); }
+Index ColumnsBuilder::cols() const {
+  return columns_->cols();
+}
 
 void ColumnsBuilder::append(std::vector<ColumnBlock> stretches) {
   scratch_.assign(static_cast<std::size_t>(rows_), 0.0);
@@ -42,8 +43,7 @@ void ColumnsBuilder::append(std::vector<ColumnBlock> stretches) {
   for (ColumnBlock& stretch : stretches) {
     assert(stretch.rows() <= rows_ - first);
     stretch.entries_.seal();
-    stretch.entries_.visit(
-        [&](Index, Index position, double value) { scratch_[static_cast<std::size_t>(first + position)] = value; });
+    stretch.entries_.visit([&](Index, Index position, double value) { scratch_[static_cast<std::size_t>(first + position)] = value; });
     first += stretch.rows();
     stretch = ColumnBlock();
   }
@@ -51,13 +51,17 @@ void ColumnsBuilder::append(std::vector<ColumnBlock> stretches) {
   columns_->add(scratch_);
 }
 
-void ColumnsBuilder::append_dense(std::span<const double> values) { columns_->add(values); }
+void ColumnsBuilder::append_dense(std::span<const double> values) {
+  columns_->add(values);
+}
 
 std::byte* ColumnsBuilder::append_dense(Storage storage, std::size_t nonzeros) {
   return columns_->add_dense(storage, nonzeros);
 }
 
-void ColumnsBuilder::append_binary(std::span<const Index> ones) { columns_->add_binary(ones); }
+void ColumnsBuilder::append_binary(std::span<const Index> ones) {
+  columns_->add_binary(ones);
+}
 
 void ColumnsBuilder::append_categories(std::span<const Index> codes, Index levels) {
   assert(codes.size() == static_cast<std::size_t>(rows_));
@@ -75,6 +79,8 @@ void ColumnsBuilder::append_categories(std::span<const Index> codes, Index level
     columns_->add_binary(std::span(rows).subspan(starts[level], starts[level + 1] - starts[level]));
 }
 
-Matrix ColumnsBuilder::build() && { return std::move(*columns_).build(); }
+Matrix ColumnsBuilder::build() && {
+  return std::move(*columns_).build();
+}
 
 }  // namespace parley::linalg

@@ -19,9 +19,12 @@ CpuLevel first_level() {
 
 const Kernels& kernels_of(CpuLevel level) {
   switch (level) {
-    case CpuLevel::kAvx512: return kernels_avx512();
-    case CpuLevel::kAvx2: return kernels_avx2();
-    case CpuLevel::kBaseline: break;
+    case CpuLevel::kAvx512:
+      return kernels_avx512();
+    case CpuLevel::kAvx2:
+      return kernels_avx2();
+    case CpuLevel::kBaseline:
+      break;
   }
   return kernels_baseline();
 }
@@ -47,7 +50,9 @@ CpuLevel best_cpu_level() {
   return CpuLevel::kBaseline;
 }
 
-CpuLevel cpu_level() { return choice().level; }
+CpuLevel cpu_level() {
+  return choice().level;
+}
 
 void set_cpu_level(CpuLevel wanted) {
   const CpuLevel level = std::min(wanted, best_cpu_level());
@@ -55,13 +60,18 @@ void set_cpu_level(CpuLevel wanted) {
   choice().table = &kernels_of(level);
 }
 
-const Kernels& kernels() { return *choice().table.load(std::memory_order_relaxed); }
+const Kernels& kernels() {
+  return *choice().table.load(std::memory_order_relaxed);
+}
 
 std::string_view name(CpuLevel level) {
   switch (level) {
-    case CpuLevel::kAvx512: return "avx512";
-    case CpuLevel::kAvx2: return "avx2";
-    case CpuLevel::kBaseline: break;
+    case CpuLevel::kAvx512:
+      return "avx512";
+    case CpuLevel::kAvx2:
+      return "avx2";
+    case CpuLevel::kBaseline:
+      break;
   }
   return "baseline";
 }

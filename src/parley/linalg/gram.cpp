@@ -79,8 +79,7 @@ class GramSum {
 
 std::size_t GramSum::chunks() const {
   // Updates per row, about; a chunk pays when its updates outweigh clearing and adding its sums.
-  const double per_row =
-      rows_ == 0 ? 0 : static_cast<double>(form_.ones_at[rows_] + form_.values_at[rows_]) / static_cast<double>(rows_);
+  const double per_row = rows_ == 0 ? 0 : static_cast<double>(form_.ones_at[rows_] + form_.values_at[rows_]) / static_cast<double>(rows_);
   const auto dense = static_cast<double>(padded());
   const double updates = static_cast<double>(rows_) * (per_row * per_row / 2 + (per_row * dense + dense * dense / 2) / 4);
   const double worth = updates / (32.0 * static_cast<double>(total_size()) + 1.0);
@@ -101,8 +100,7 @@ void GramSum::add_sparse_pairs(std::size_t i, double* sparse) const {
     for (std::size_t a = form_.values_at[i]; a < form_.values_at[i + 1]; ++a) {
       const double scaled = h * static_cast<double>(values[a]);
       double* line = sparse + static_cast<std::size_t>(form_.columns[a]) * cols_;
-      for (std::size_t b = a; b < form_.values_at[i + 1]; ++b)
-        line[form_.columns[b]] += scaled * static_cast<double>(values[b]);
+      for (std::size_t b = a; b < form_.values_at[i + 1]; ++b) line[form_.columns[b]] += scaled * static_cast<double>(values[b]);
       for (std::size_t b = 0; b < count; ++b) line[ones[b]] += scaled;
     }
   });
@@ -114,12 +112,12 @@ void GramSum::add_cross(std::size_t i, const double* dense_row, const Sums& sums
   for (std::size_t k = form_.ones_at[i]; k < form_.ones_at[i + 1]; ++k)
     axpy(h, dense_row, sums.cross + static_cast<std::size_t>(form_.ones[k]) * padded(), padded());
   for (std::size_t k = form_.values_at[i]; k < form_.values_at[i + 1]; ++k)
-    axpy(h * value_at(form_.storage, form_.values, k), dense_row,
-         sums.cross + static_cast<std::size_t>(form_.columns[k]) * padded(), padded());
+    axpy(h * value_at(form_.storage, form_.values, k), dense_row, sums.cross + static_cast<std::size_t>(form_.columns[k]) * padded(),
+         padded());
 }
 
-void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<double>& plain,
-                              std::vector<double>& weighted, const Sums& sums) const {
+void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<double>& plain, std::vector<double>& weighted,
+                              const Sums& sums) const {
   const std::size_t count = end - begin;
   // Tile t of the panel: [t][row][kTile].
   for (std::size_t t = 0; t < tiles_; ++t) {
@@ -127,13 +125,11 @@ void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<do
     double* to = plain.data() + t * kPanelRows * kTile;
     // Columns are ordered by type: first and last agree in all but a few tiles.
     if (columns.front().storage == columns.back().storage) {
-      with_values(columns.front().storage, nullptr, [&](const auto* typed) {
-        pack<std::remove_cvref_t<decltype(*typed)>>(columns, begin, count, to);
-      });
+      with_values(columns.front().storage, nullptr,
+                  [&](const auto* typed) { pack<std::remove_cvref_t<decltype(*typed)>>(columns, begin, count, to); });
     } else {
       for (std::size_t r = 0; r < count; ++r)
-        for (std::size_t c = 0; c < columns.size(); ++c)
-          to[r * kTile + c] = value_at(columns[c].storage, columns[c].values, begin + r);
+        for (std::size_t c = 0; c < columns.size(); ++c) to[r * kTile + c] = value_at(columns[c].storage, columns[c].values, begin + r);
     }
     double* scaled = weighted.data() + t * kPanelRows * kTile;
     for (std::size_t r = 0; r < count; ++r)
@@ -169,8 +165,7 @@ void GramSum::run(std::span<double> out) const {
   auto* base = reinterpret_cast<double*>(memory.data());
   parallel_chunks(count, 1, [&](std::size_t chunk, std::size_t) {
     double* at = base + chunk * size;
-    add_rows(chunk * rows_ / count, (chunk + 1) * rows_ / count,
-             {at, at + sparse_size(), at + sparse_size() + cross_size()});
+    add_rows(chunk * rows_ / count, (chunk + 1) * rows_ / count, {at, at + sparse_size(), at + sparse_size() + cross_size()});
   });
   if (count > 1)
     parallel_chunks(size, std::size_t{1} << 15, [&](std::size_t begin, std::size_t end) {
@@ -222,8 +217,7 @@ void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<d
     for (std::size_t q = 0; q < d; ++q) out[p * d + q] *= scale[p] * scale[q];
 }
 
-void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<const Index> columns,
-                   std::span<double> out) {
+void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<const Index> columns, std::span<double> out) {
   weighted_gram(a.select_columns(columns), weights, out);
 }
 
@@ -249,9 +243,7 @@ void gram_columns(const Matrix& a, std::span<const Index> columns, std::span<dou
   assert(out.size() == columns.size() * static_cast<std::size_t>(a.cols()));
   std::vector<double> chosen(n * columns.size());  // row by row
   for (std::size_t k = 0; k < columns.size(); ++k)
-    a.for_each_in_column(columns[k], [&](Index i, double value) {
-      chosen[static_cast<std::size_t>(i) * columns.size() + k] = value;
-    });
+    a.for_each_in_column(columns[k], [&](Index i, double value) { chosen[static_cast<std::size_t>(i) * columns.size() + k] = value; });
   a.multiply_transposed(chosen, static_cast<int>(columns.size()), out);
 }
 

@@ -29,33 +29,57 @@ namespace {
 using Vector = __m512d;
 constexpr std::size_t kWidth = 8;
 
-inline Vector zero() { return _mm512_setzero_pd(); }
-inline Vector broadcast(double v) { return _mm512_set1_pd(v); }
-inline Vector load(const double* p) { return _mm512_loadu_pd(p); }
-inline Vector load(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+inline Vector zero() {
+  return _mm512_setzero_pd();
+}
+inline Vector broadcast(double v) {
+  return _mm512_set1_pd(v);
+}
+inline Vector load(const double* p) {
+  return _mm512_loadu_pd(p);
+}
+inline Vector load(const float* p) {
+  return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
 inline Vector load(const std::int16_t* p) {
   return _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
 inline Vector load(const std::int8_t* p) {
   return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
-inline void save(double* p, Vector v) { _mm512_storeu_pd(p, v); }
-inline Vector add(Vector a, Vector b) { return _mm512_add_pd(a, b); }
-inline Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
-inline Vector magnitude(Vector a) { return _mm512_abs_pd(a); }
-inline Vector larger(Vector a, Vector b) { return _mm512_max_pd(a, b); }
-inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+inline void save(double* p, Vector v) {
+  _mm512_storeu_pd(p, v);
+}
+inline Vector add(Vector a, Vector b) {
+  return _mm512_add_pd(a, b);
+}
+inline Vector multiply_add(Vector a, Vector b, Vector c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+inline Vector magnitude(Vector a) {
+  return _mm512_abs_pd(a);
+}
+inline Vector larger(Vector a, Vector b) {
+  return _mm512_max_pd(a, b);
+}
+inline double multiply_add(double a, double b, double c) {
+  return __builtin_fma(a, b, c);
+}
 
 // The machines of this level gather as fast as they load.
 #define PARLEY_GATHERS
-inline __mmask8 first(std::size_t lanes) { return static_cast<__mmask8>((1U << lanes) - 1); }
+inline __mmask8 first(std::size_t lanes) {
+  return static_cast<__mmask8>((1U << lanes) - 1);
+}
 inline Vector gather(const double* x, const Index* at) {
   return _mm512_i32gather_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), x, sizeof(double));
 }
 inline Vector gather_first(const double* x, const Index* at, std::size_t lanes) {
   return _mm512_mask_i32gather_pd(zero(), first(lanes), _mm256_maskz_loadu_epi32(first(lanes), at), x, sizeof(double));
 }
-inline Vector load_first(const double* p, std::size_t lanes) { return _mm512_maskz_loadu_pd(first(lanes), p); }
+inline Vector load_first(const double* p, std::size_t lanes) {
+  return _mm512_maskz_loadu_pd(first(lanes), p);
+}
 inline Vector load_first(const float* p, std::size_t lanes) {
   return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first(lanes), p));
 }

@@ -32,7 +32,9 @@ Matrix::Matrix(const Matrix&) = default;
 Matrix& Matrix::operator=(const Matrix&) = default;
 Matrix::~Matrix() = default;
 
-Matrix::Matrix(Matrix&& other) noexcept : Matrix() { *this = std::move(other); }
+Matrix::Matrix(Matrix&& other) noexcept : Matrix() {
+  *this = std::move(other);
+}
 
 Matrix& Matrix::operator=(Matrix&& other) noexcept {
   std::swap(stored_, other.stored_);
@@ -44,8 +46,7 @@ Matrix& Matrix::operator=(Matrix&& other) noexcept {
   return *this;
 }
 
-Matrix Matrix::from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns,
-                         std::span<const double> values) {
+Matrix Matrix::from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns, std::span<const double> values) {
   assert(!offsets.empty() && columns.size() == values.size() && offsets.back() <= values.size());
   constexpr std::size_t kRows = 4096;
   const std::size_t rows = offsets.size() - 1;
@@ -65,7 +66,9 @@ Matrix Matrix::from_dense(Index rows, Index cols, std::span<const double> column
   return std::move(columns).build();
 }
 
-std::size_t Matrix::nonzeros() const { return stored_->nonzeros; }
+std::size_t Matrix::nonzeros() const {
+  return stored_->nonzeros;
+}
 
 std::size_t Matrix::bytes() const {
   std::size_t bytes = stored_->columns.size() * sizeof(StoredColumn) + stored_->dense.size() * sizeof(DenseColumn) +
@@ -75,7 +78,9 @@ std::size_t Matrix::bytes() const {
   return bytes;
 }
 
-std::span<const DenseColumn> Matrix::dense_columns() const { return stored_->dense; }
+std::span<const DenseColumn> Matrix::dense_columns() const {
+  return stored_->dense;
+}
 
 double Matrix::at(Index i, Index j) const {
   const ColumnView view = column(j);
@@ -137,8 +142,7 @@ Matrix Matrix::select_rows(std::span<const Index> chosen) const {
   std::vector<Index> places(chosen.size());
   {
     std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
-    for (std::size_t k = 0; k < chosen.size(); ++k)
-      places[next[static_cast<std::size_t>(chosen[k])]++] = static_cast<Index>(k);
+    for (std::size_t k = 0; k < chosen.size(); ++k) places[next[static_cast<std::size_t>(chosen[k])]++] = static_cast<Index>(k);
   }
   ColumnStore columns(static_cast<Index>(chosen.size()));
   std::vector<RowEntry> entries;  // here `column` is the new row

@@ -63,9 +63,9 @@ struct StoredColumn {
 
 struct ColumnView {
   Storage storage = Storage::kFloat64;
-  std::size_t count = 0;          // stored entries; rows() when dense
-  const Index* rows = nullptr;    // ascending row numbers; null when the column is dense
-  const void* values = nullptr;   // count entries of the storage type; null for a binary column
+  std::size_t count = 0;         // stored entries; rows() when dense
+  const Index* rows = nullptr;   // ascending row numbers; null when the column is dense
+  const void* values = nullptr;  // count entries of the storage type; null for a binary column
   double scale = 1.0;
 };
 
@@ -107,8 +107,7 @@ class Matrix {
   // Column-major dense values.
   static Matrix from_dense(Index rows, Index cols, std::span<const double> column_major);
   // Compressed rows: entries of row i are [offsets[i], offsets[i+1]), columns ascending in each row.
-  static Matrix from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns,
-                          std::span<const double> values);
+  static Matrix from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns, std::span<const double> values);
 
   [[nodiscard]] Index rows() const { return rows_; }
   [[nodiscard]] Index cols() const { return cols_; }
@@ -154,9 +153,9 @@ class Matrix {
   }
   [[nodiscard]] std::span<const double> column_scale() const { return scale_; }
 
-  [[nodiscard]] Matrix select_rows(std::span<const Index> rows) const;  // in the given order
-  [[nodiscard]] Matrix select_columns(std::span<const Index> columns) const;  // in the given order; shares storage
-  [[nodiscard]] Matrix with_column_scale(std::vector<double> scale) const;  // replaces c; shares storage
+  [[nodiscard]] Matrix select_rows(std::span<const Index> rows) const;           // in the given order
+  [[nodiscard]] Matrix select_columns(std::span<const Index> columns) const;     // in the given order; shares storage
+  [[nodiscard]] Matrix with_column_scale(std::vector<double> scale) const;       // replaces c; shares storage
   [[nodiscard]] Matrix with_scaled_rows(std::span<const double> factors) const;  // diag(f) A, stored anew
   // f(row, column, stored value) in place of every stored value, scale untouched; stored anew.
   [[nodiscard]] Matrix with_stored_values(const std::function<double(Index, Index, double)>& f) const;
@@ -181,10 +180,14 @@ class Matrix {
 template <class F>
 decltype(auto) with_values(Storage storage, const void* values, F&& f) {
   switch (storage) {
-    case Storage::kInt8: return f(static_cast<const std::int8_t*>(values));
-    case Storage::kInt16: return f(static_cast<const std::int16_t*>(values));
-    case Storage::kFloat32: return f(static_cast<const float*>(values));
-    default: return f(static_cast<const double*>(values));
+    case Storage::kInt8:
+      return f(static_cast<const std::int8_t*>(values));
+    case Storage::kInt16:
+      return f(static_cast<const std::int16_t*>(values));
+    case Storage::kFloat32:
+      return f(static_cast<const float*>(values));
+    default:
+      return f(static_cast<const double*>(values));
   }
 }
 
@@ -195,7 +198,9 @@ inline double value_at(Storage storage, const void* values, std::size_t k) {
 }
 
 // Reads stored entry k of a column, without its scale.
-inline double stored_value(const ColumnView& column, std::size_t k) { return value_at(column.storage, column.values, k); }
+inline double stored_value(const ColumnView& column, std::size_t k) {
+  return value_at(column.storage, column.values, k);
+}
 
 inline ColumnView Matrix::column(Index j) const {
   const StoredColumn& stored = columns_[j];
@@ -224,8 +229,7 @@ void Matrix::for_each_in_row(Index i, F&& f) const {
   const auto at = static_cast<std::size_t>(i);
   std::size_t one = form.ones_at[at], entry = form.values_at[at], dense = 0;
   const std::size_t ones = form.ones_at[at + 1], entries = form.values_at[at + 1], columns = form.dense.size();
-  if ((one == ones) + (entry == entries) + (columns == 0) >= 2 && form.dense_ascends)
-    return for_each_in_row_by_kind(i, f);
+  if ((one == ones) + (entry == entries) + (columns == 0) >= 2 && form.dense_ascends) return for_each_in_row_by_kind(i, f);
   constexpr Index kEnd = INT32_MAX;
   while (true) {
     const Index a = one < ones ? form.ones[one] : kEnd;
@@ -252,8 +256,7 @@ void Matrix::for_each_in_row_by_kind(Index i, F&& f) const {
   const RowForm& form = row_form();
   const auto at = static_cast<std::size_t>(i);
   const double* scale = scale_.empty() ? nullptr : scale_.data();
-  for (std::size_t k = form.ones_at[at]; k < form.ones_at[at + 1]; ++k)
-    f(form.ones[k], scale == nullptr ? 1.0 : scale[form.ones[k]]);
+  for (std::size_t k = form.ones_at[at]; k < form.ones_at[at + 1]; ++k) f(form.ones[k], scale == nullptr ? 1.0 : scale[form.ones[k]]);
   if (form.values_at[at] != form.values_at[at + 1])
     with_values(form.storage, form.values, [&](const auto* values) {
       for (std::size_t k = form.values_at[at]; k < form.values_at[at + 1]; ++k)

@@ -94,11 +94,20 @@ class PackedEntries {
     stream.next = position + 1;
     ++count_;
     switch (storage) {
-      case Storage::kBinary: break;
-      case Storage::kInt8: stream.values.append(static_cast<std::int8_t>(value)); break;
-      case Storage::kInt16: stream.values.append(static_cast<std::int16_t>(value)); break;
-      case Storage::kFloat32: stream.values.append(static_cast<float>(value)); break;
-      case Storage::kFloat64: stream.values.append(value); break;
+      case Storage::kBinary:
+        break;
+      case Storage::kInt8:
+        stream.values.append(static_cast<std::int8_t>(value));
+        break;
+      case Storage::kInt16:
+        stream.values.append(static_cast<std::int16_t>(value));
+        break;
+      case Storage::kFloat32:
+        stream.values.append(static_cast<float>(value));
+        break;
+      case Storage::kFloat64:
+        stream.values.append(value);
+        break;
     }
   }
 

@@ -39,8 +39,8 @@ const std::byte* row_pointer(const DenseColumn& column, std::size_t row) {
 }
 
 // sums[c] = <dense column c over [begin, end), r> for the first `count` columns; the others come after them.
-void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::size_t begin, std::size_t end,
-                const double* r, double* sums) {
+void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::size_t begin, std::size_t end, const double* r,
+                double* sums) {
   for_each_batch(columns.first(count), kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
     const void *at[kColumnsAtOnce], *next[kColumnsAtOnce];
     const std::size_t size = last - first;
@@ -49,8 +49,8 @@ void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::si
       if (last + size <= columns.size()) next[c] = row_pointer(columns[last + c], begin);
     }
     const auto type = static_cast<std::size_t>(columns[first].storage);
-    kernels().dense_dots[type](at, last + size <= columns.size() ? next : nullptr, static_cast<int>(size), r + begin,
-                               end - begin, sums + first);
+    kernels().dense_dots[type](at, last + size <= columns.size() ? next : nullptr, static_cast<int>(size), r + begin, end - begin,
+                               sums + first);
   });
 }
 
@@ -101,8 +101,8 @@ void add_sparse_rows(const RowForm& form, std::size_t rows, const double* w, dou
 }
 
 // out += A w over the sparse columns with a nonzero weight, in panels of rows.
-void add_sparse_columns(std::span<const StoredColumn> columns, std::span<const Index> used, std::size_t rows,
-                        const double* w, double* out) {
+void add_sparse_columns(std::span<const StoredColumn> columns, std::span<const Index> used, std::size_t rows, const double* w,
+                        double* out) {
   parallel_chunks(rows, kPanelRows, [&](std::size_t begin, std::size_t end) {
     for (const Index j : used) {
       const StoredColumn& column = columns[static_cast<std::size_t>(j)];
@@ -112,8 +112,8 @@ void add_sparse_columns(std::span<const StoredColumn> columns, std::span<const I
       const Index* last = end == rows ? stop : std::lower_bound(first, stop, static_cast<Index>(end));
       const auto skipped = static_cast<std::size_t>(first - numbers);
       kernels().sparse_axpy[static_cast<std::size_t>(column.storage)](
-          first, static_cast<const std::byte*>(column.values()) + skipped * width(column.storage),
-          static_cast<std::size_t>(last - first), w[j], out);
+          first, static_cast<const std::byte*>(column.values()) + skipped * width(column.storage), static_cast<std::size_t>(last - first),
+          w[j], out);
     }
   });
 }
@@ -202,8 +202,7 @@ void Matrix::multiply(std::span<const double> weights, int classes, std::span<do
   std::vector<double> by_feature(d * count);
   parallel_chunks(d, 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j)
-      for (std::size_t k = 0; k < count; ++k)
-        by_feature[j * count + k] = weights[k * d + j] * scale_of(static_cast<Index>(j));
+      for (std::size_t k = 0; k < count; ++k) by_feature[j * count + k] = weights[k * d + j] * scale_of(static_cast<Index>(j));
   });
   std::fill(margins.begin(), margins.end(), 0.0);
   const RowForm& form = row_form();
@@ -214,8 +213,7 @@ void Matrix::multiply(std::span<const double> weights, int classes, std::span<do
   parallel_chunks(n, grain, [&](std::size_t begin, std::size_t end) {
     double* out = margins.data() + begin * count;
     if (ones > 0) kernels().row_dots_classes[0](binary, begin, end, by_feature.data(), count, out);
-    if (valued > 0)
-      kernels().row_dots_classes[static_cast<std::size_t>(form.storage)](typed, begin, end, by_feature.data(), count, out);
+    if (valued > 0) kernels().row_dots_classes[static_cast<std::size_t>(form.storage)](typed, begin, end, by_feature.data(), count, out);
     for (const DenseColumn& column : form.dense)
       with_values(column.storage, column.values, [&](const auto* values) {
         const double* x = by_feature.data() + static_cast<std::size_t>(column.column) * count;
@@ -248,17 +246,14 @@ void Matrix::multiply_transposed(std::span<const double> margins, int classes, s
       for (std::size_t begin = 0; begin < n; begin += kPanelRows)
         for (std::size_t k = 0; k < count; ++k) {
           double sums[kColumnsAtOnce];
-          dense_dots(dense.subspan(first), last - first, begin, std::min(n, begin + kPanelRows),
-                     by_class.data() + k * n, sums);
-          for (std::size_t c = first; c < last; ++c)
-            by_feature[static_cast<std::size_t>(dense[c].column) * count + k] += sums[c - first];
+          dense_dots(dense.subspan(first), last - first, begin, std::min(n, begin + kPanelRows), by_class.data() + k * n, sums);
+          for (std::size_t c = first; c < last; ++c) by_feature[static_cast<std::size_t>(dense[c].column) * count + k] += sums[c - first];
         }
     });
   }
   parallel_chunks(d, 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j)
-      for (std::size_t k = 0; k < count; ++k)
-        weights[k * d + j] = by_feature[j * count + k] * scale_of(static_cast<Index>(j));
+      for (std::size_t k = 0; k < count; ++k) weights[k * d + j] = by_feature[j * count + k] * scale_of(static_cast<Index>(j));
   });
 }
 

@@ -95,8 +95,7 @@ const RowForm& Matrix::make_row_form() const {
           continue;
         }
         with_values(column.storage, column.values(), [&](const auto* from) {
-          write_column(column, static_cast<Index>(j), from, base + values, storage, value_list, value_starts,
-                       counts[range].valued.data());
+          write_column(column, static_cast<Index>(j), from, base + values, storage, value_list, value_starts, counts[range].valued.data());
         });
       }
     });
@@ -108,9 +107,8 @@ const RowForm& Matrix::make_row_form() const {
                    .storage = storage,
                    .dense = stored.dense,
                    .dense_by_number = stored.dense_by_number,
-                   .dense_ascends = std::is_sorted(
-                       stored.dense.begin(), stored.dense.end(),
-                       [](const DenseColumn& a, const DenseColumn& b) { return a.column < b.column; })};
+                   .dense_ascends = std::is_sorted(stored.dense.begin(), stored.dense.end(),
+                                                   [](const DenseColumn& a, const DenseColumn& b) { return a.column < b.column; })};
     stored.row_form.store(&stored.form, std::memory_order_release);
   });
   return stored.form;

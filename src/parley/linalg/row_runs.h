@@ -18,8 +18,7 @@ class RowRuns {
   [[nodiscard]] std::size_t entries(std::size_t row) const { return offsets_[row + 1] - offsets_[row]; }
 
   // out[b] = <stored row records[b], w>, to the last digit a function of that row and w alone. With a scale, w is multiplied by it column by column.
-  void dots(std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale,
-            std::span<double> out) const;
+  void dots(std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale, std::span<double> out) const;
   // f(column, stored value) over the entries of a row, columns ascending.
   template <class F>
   void for_each(std::size_t row, F&& f) const;
@@ -28,8 +27,8 @@ class RowRuns {
 
  private:
   template <class Value>
-  void dots_of(const Value* values, std::span<const std::size_t> records, std::span<const double> w,
-               std::span<const double> scale, std::span<double> out) const;
+  void dots_of(const Value* values, std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale,
+               std::span<double> out) const;
 
   std::vector<std::size_t> offsets_;
   std::vector<std::uint32_t> columns_;
@@ -40,8 +39,7 @@ class RowRuns {
 template <class F>
 void RowRuns::for_each(std::size_t row, F&& f) const {
   if (double_.empty())
-    for (std::size_t k = offsets_[row]; k < offsets_[row + 1]; ++k)
-      f(columns_[k], static_cast<double>(single_[k]));
+    for (std::size_t k = offsets_[row]; k < offsets_[row + 1]; ++k) f(columns_[k], static_cast<double>(single_[k]));
   else
     for (std::size_t k = offsets_[row]; k < offsets_[row + 1]; ++k) f(columns_[k], double_[k]);
 }

@@ -53,14 +53,18 @@ Sketch::Sketch(const SketchShape& shape) : shape_(shape), random_(shape.seed) {
   assert(shape.rows >= 1 && shape.columns >= 0);
   const auto m = static_cast<double>(shape.rows);
   switch (shape.kind) {
-    case SketchKind::kGaussian: unit_ = 1 / std::sqrt(m); break;
+    case SketchKind::kGaussian:
+      unit_ = 1 / std::sqrt(m);
+      break;
     case SketchKind::kHadamard:
       padded_ = std::bit_ceil(static_cast<std::size_t>(std::max<Index>(shape.columns, 1)));
       assert(static_cast<std::size_t>(shape.rows) <= padded_);
       unit_ = 1 / std::sqrt(m);
       chosen_ = choose(static_cast<std::size_t>(shape.rows), padded_, random_);
       break;
-    case SketchKind::kCountSketch: shape_.blocks = 1; break;
+    case SketchKind::kCountSketch:
+      shape_.blocks = 1;
+      break;
     case SketchKind::kOsnap:
       assert(shape.blocks >= 1 && shape.blocks <= shape.rows);
       unit_ = 1 / std::sqrt(static_cast<double>(shape.blocks));
@@ -124,8 +128,7 @@ void Sketch::accumulate(const Entries& entries, std::size_t count, std::span<dou
         for (std::size_t k = 0; k < count; ++k) {
           const Index r = entries.row(k);
           const double v = entries.value(k) * hadamard_sign(r);
-          for (std::size_t p = 0; p < m; ++p)
-            out[p] += std::popcount(static_cast<std::uint32_t>(chosen_[p] & r)) % 2 == 0 ? v : -v;
+          for (std::size_t p = 0; p < m; ++p) out[p] += std::popcount(static_cast<std::uint32_t>(chosen_[p] & r)) % 2 == 0 ? v : -v;
         }
       } else {
         std::vector<double> x(padded_);
@@ -256,7 +259,8 @@ double Sketch::entry(Index row, Index column) const {
       const bool even = std::popcount(static_cast<std::uint32_t>(chosen_[static_cast<std::size_t>(row)] & column)) % 2 == 0;
       return (even ? unit_ : -unit_) * hadamard_sign(column);
     }
-    default: break;
+    default:
+      break;
   }
   double sum = 0;
   for (Index block = 0; block < shape_.blocks; ++block)

@@ -36,10 +36,10 @@ class Sketch {
   [[nodiscard]] Index rows() const { return shape_.rows; }
   [[nodiscard]] Index columns() const { return shape_.columns; }
 
-  void apply(std::span<const double> x, std::span<double> out) const;                // out = J x
-  void apply_column(const Matrix& a, Index j, std::span<double> out) const;          // out = J a_j
-  void apply(const Matrix& a, std::span<double> out) const;                          // out = J A, column by column
-  void apply_transposed(std::span<const double> q, std::span<double> out) const;     // out = J'q
+  void apply(std::span<const double> x, std::span<double> out) const;             // out = J x
+  void apply_column(const Matrix& a, Index j, std::span<double> out) const;       // out = J a_j
+  void apply(const Matrix& a, std::span<double> out) const;                       // out = J A, column by column
+  void apply_transposed(std::span<const double> q, std::span<double> out) const;  // out = J'q
 
   // max_r |J_r| over the n columns, never below it: what one record of magnitude 1 can add. The Gaussian
   // one makes all m n entries.
@@ -61,9 +61,9 @@ class Sketch {
 
   SketchShape shape_;
   PublicRandom random_;
-  double unit_ = 1;                   // magnitude of an entry; standard deviation for Gaussian
-  std::size_t padded_ = 1;            // N
-  std::vector<Index> chosen_;         // rows of H
+  double unit_ = 1;            // magnitude of an entry; standard deviation for Gaussian
+  std::size_t padded_ = 1;     // N
+  std::vector<Index> chosen_;  // rows of H
 };
 
 }  // namespace parley::linalg

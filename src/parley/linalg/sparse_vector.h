@@ -29,8 +29,7 @@ inline SparseVector sparse(std::span<const double> dense) {
 
 // y += a x; y has x's size.
 inline void axpy(double a, const SparseVector& x, std::span<double> y) {
-  for (std::size_t e = 0; e < x.positions.size(); ++e)
-    y[static_cast<std::size_t>(x.positions[e])] += a * x.values[e];
+  for (std::size_t e = 0; e < x.positions.size(); ++e) y[static_cast<std::size_t>(x.positions[e])] += a * x.values[e];
 }
 
 inline std::vector<double> dense(const SparseVector& x) {

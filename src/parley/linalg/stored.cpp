@@ -23,8 +23,7 @@ std::size_t row_form_bytes(const Matrix::Stored& stored) {
     (column.storage == Storage::kBinary ? ones : valued) += column.count;
     storage = std::max(storage, column.storage);
   }
-  return 2 * (static_cast<std::size_t>(stored.rows) + 1) * sizeof(std::size_t) + (ones + valued) * sizeof(Index) +
-         valued * width(storage);
+  return 2 * (static_cast<std::size_t>(stored.rows) + 1) * sizeof(std::size_t) + (ones + valued) * sizeof(Index) + valued * width(storage);
 }
 
 }  // namespace
@@ -43,11 +42,16 @@ const std::byte* no_entries() {
 void store(std::byte* values, Storage storage, std::size_t k, double value) {
   const auto put = [&](auto typed) { std::memcpy(values + k * sizeof typed, &typed, sizeof typed); };
   switch (storage) {
-    case Storage::kBinary: return;
-    case Storage::kInt8: return put(static_cast<std::int8_t>(value));
-    case Storage::kInt16: return put(static_cast<std::int16_t>(value));
-    case Storage::kFloat32: return put(static_cast<float>(value));
-    case Storage::kFloat64: return put(value);
+    case Storage::kBinary:
+      return;
+    case Storage::kInt8:
+      return put(static_cast<std::int8_t>(value));
+    case Storage::kInt16:
+      return put(static_cast<std::int16_t>(value));
+    case Storage::kFloat32:
+      return put(static_cast<float>(value));
+    case Storage::kFloat64:
+      return put(value);
   }
 }
 
@@ -72,7 +76,9 @@ std::shared_ptr<const Matrix::Stored> finished(std::shared_ptr<Matrix::Stored> s
   return stored;
 }
 
-ColumnStore::ColumnStore(Index rows) : stored_(std::make_shared<Matrix::Stored>()) { stored_->rows = rows; }
+ColumnStore::ColumnStore(Index rows) : stored_(std::make_shared<Matrix::Stored>()) {
+  stored_->rows = rows;
+}
 
 std::byte* ColumnStore::reserve(std::size_t bytes, std::size_t alignment) {
   auto& memory = stored_->memory;
@@ -162,6 +168,8 @@ void ColumnStore::add_binary(std::span<const Index> ones) {
   stored_->columns.push_back({at, static_cast<std::uint32_t>(ones.size()), Storage::kBinary, false});
 }
 
-Matrix ColumnStore::build() && { return Matrix(finished(std::move(stored_))); }
+Matrix ColumnStore::build() && {
+  return Matrix(finished(std::move(stored_)));
+}
 
 }  // namespace parley::linalg

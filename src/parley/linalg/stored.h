@@ -17,7 +17,7 @@ struct Matrix::Stored {
   std::size_t nonzeros = 0;
   std::size_t row_form_bytes = 0;
   std::vector<StoredColumn> columns;
-  std::vector<DenseColumn> dense;            // by type, then number
+  std::vector<DenseColumn> dense;  // by type, then number
   std::vector<DenseColumn> dense_by_number;
   std::vector<std::shared_ptr<const Memory>> memory;
   // Ranges of columns whose sparse entries are about equal work; the last border is cols.
@@ -54,7 +54,7 @@ class ColumnStore {
 
   void add(std::span<const double> dense);
   std::byte* add_dense(Storage storage,
-                       std::size_t count);  // where the values go; null when sparse is better
+                       std::size_t count);                                // where the values go; null when sparse is better
   void add(std::span<const Index> rows, std::span<const double> values);  // rows ascending; zeros are dropped
   void add_binary(std::span<const Index> ones);
   [[nodiscard]] Index rows() const { return stored_->rows; }

@@ -94,9 +94,13 @@ Result<void> Gate::check(Neighbours neighbours, Unit unit) const {
 }
 
 Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
-  PlanRequest request{.run = run_, .key = fmt::format("plan {}", receipts_.size() + 1), .once = reservation.once,
-                      .step = reservation.step, .steps = std::min(reservation.steps, promised_.value_or(reservation.steps)),
-                      .delta = delta, .claimed = claims_valid()};
+  PlanRequest request{.run = run_,
+                      .key = fmt::format("plan {}", receipts_.size() + 1),
+                      .once = reservation.once,
+                      .step = reservation.step,
+                      .steps = std::min(reservation.steps, promised_.value_or(reservation.steps)),
+                      .delta = delta,
+                      .claimed = claims_valid()};
   plan_.reset();
   if (!charges()) return fail(failed("a run without privacy has no budget to pay noise from"));
   PlanReceipt receipt{.steps = request.steps};
@@ -131,7 +135,8 @@ Result<std::optional<PaidPlan>> Gate::paid_before(const PlanRequest& request) {
     return fail(failed("this run drew from a plan that its ledger does not hold; nothing was released"));
   if (paid && (paid->receipt.steps > request.steps || paid->claimed != request.claimed ||
                paid->plan != request.plan(purse_.neighbours, paid->receipt.steps)))
-    return fail(failed("this run was charged for another plan: the data, the job or the source of randomness changed; nothing was released"));
+    return fail(
+        failed("this run was charged for another plan: the data, the job or the source of randomness changed; nothing was released"));
   return paid;
 }
 
@@ -144,7 +149,8 @@ Result<ApproxDp> Gate::best_of_event(const RandomRepetitions& repetitions, const
   return ApproxDp{cost, inner.value()};
 }
 
-Result<PaidRuns> Gate::reserve_best_of(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta) {
+Result<PaidRuns> Gate::reserve_best_of(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score,
+                                       Delta delta) {
   if (replays_ || granted_ || kept_) return fail(failed("runs are paid for together at a gate that charges a ledger, and once"));
   PARLEY_TRY(const ApproxDp event, best_of_event(repetitions, plans, score, delta));
   PARLEY_CHECK(reserve({.step = {{event, 1}}}, delta));
@@ -157,8 +163,7 @@ Result<PaidRuns::Begun> PaidRuns::begin(std::int64_t run) {
   PARLEY_TRY(const std::size_t setting,
              drawn([&]() -> Result<std::size_t> { return static_cast<std::size_t>(bits->below(plans_.size())); }));
   Bits& own = *bits;
-  return Begun{std::move(bits),
-               {setting, Gate::granted(plans_[setting], purse_, own), Gate::granted(score_, purse_, own)}};
+  return Begun{std::move(bits), {setting, Gate::granted(plans_[setting], purse_, own), Gate::granted(score_, purse_, own)}};
 }
 
 Result<void> Gate::cover(const PlanRequest& request) {
@@ -244,8 +249,8 @@ Result<Released<std::size_t>> Gate::released_index(const std::function<Result<st
   return Released<std::size_t>(index, claims_valid());
 }
 
-Result<Released<std::vector<std::size_t>>> Gate::released_indices(
-    std::size_t size, const std::function<Result<std::vector<std::size_t>>()>& draw) {
+Result<Released<std::vector<std::size_t>>> Gate::released_indices(std::size_t size,
+                                                                  const std::function<Result<std::vector<std::size_t>>()>& draw) {
   std::vector<std::size_t> indices;
   if (replays_) {
     PARLEY_TRY(const std::span<const double> told, replayed(size));
@@ -348,7 +353,8 @@ Result<Released<std::vector<double>>> Gate::gaussian(Sensitive<SampledVector, L2
 
 Result<Event> Gate::masked_event(double sensitivity, Grain grain, NoiseShare noise) {
   PARLEY_CHECK(validate(grain));
-  if (noise.parties < 2) return fail(bad_input({.field = "parties"}, "a sum of fewer than two parties hides nobody", fmt::format("{}", noise.parties)));
+  if (noise.parties < 2)
+    return fail(bad_input({.field = "parties"}, "a sum of fewer than two parties hides nobody", fmt::format("{}", noise.parties)));
   const double grains = grain.grains(noise.sigma);
   if (!(grains >= kFewestMaskedGrains) || !(grains <= kMostMaskedGrains))
     return fail(bad_input({.field = "grain"}, "a share of noise must have 2^22 to 2^40 grains", fmt::format("{}", grains)));
@@ -388,11 +394,11 @@ Result<Released<MaskedVector>> Gate::masked(const Sensitive<GridVector, L2>& val
     ++releases_;
   } else {
     PARLEY_TRY(sent, drawn([&]() -> Result<MaskedVector> {
-      GridVector noised = noisy(grid, *source, *bits_);
-      for (std::size_t k = 0; k < noised.counts.size(); ++k)  // modulo 2^64
-        noised.counts[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(noised.counts[k]) + mask.words_[k]);
-      return MaskedVector{std::move(noised.counts)};
-    }));
+                 GridVector noised = noisy(grid, *source, *bits_);
+                 for (std::size_t k = 0; k < noised.counts.size(); ++k)  // modulo 2^64
+                   noised.counts[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(noised.counts[k]) + mask.words_[k]);
+                 return MaskedVector{std::move(noised.counts)};
+               }));
     note_words(sent);
   }
   return Released<MaskedVector>(std::move(sent), claims_valid());
@@ -440,13 +446,12 @@ Result<Released<std::vector<std::size_t>>> Gate::picked(const Sensitive<T, Linf>
                                                         Epsilon each, Key key, std::optional<Grain> grain) {
   PARLEY_CHECK(check(bound));
   if (best.k > scores.size())
-    return fail(bad_input({.field = "k"}, fmt::format("must be at most the number of scores, {}", scores.size()), fmt::format("{}", best.k)));
-  PARLEY_TRY(const TopK mechanism,
-             TopK::make({.epsilon = each.value(), .sensitivity = bound.sensitivity(), .grain = grain}, best.k));
+    return fail(
+        bad_input({.field = "k"}, fmt::format("must be at most the number of scores, {}", scores.size()), fmt::format("{}", best.k)));
+  PARLEY_TRY(const TopK mechanism, TopK::make({.epsilon = each.value(), .sensitivity = bound.sensitivity(), .grain = grain}, best.k));
   PARLEY_CHECK(pay(mechanism.event(), key));
-  return released_indices(best.k, [&] {
-    return best.picking == Picking::kOneShot ? mechanism.one_shot(scores, *bits_) : mechanism.peel(scores, *bits_);
-  });
+  return released_indices(
+      best.k, [&] { return best.picking == Picking::kOneShot ? mechanism.one_shot(scores, *bits_) : mechanism.peel(scores, *bits_); });
 }
 template Result<Released<std::vector<std::size_t>>> Gate::picked(const Sensitive<ScoreList, Linf>&, std::span<const double>, BestOf,
                                                                  Epsilon, Key, std::optional<Grain>);

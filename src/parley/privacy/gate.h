@@ -123,7 +123,8 @@ class Gate {
   // `plans` on some of the records, and `score` on others.
   Result<PaidRuns> reserve_best_of(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta);
   // What that charges.
-  static Result<ApproxDp> best_of_event(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score, Delta delta);
+  static Result<ApproxDp> best_of_event(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score,
+                                        Delta delta);
 
   // A purse without a budget then gets the cost of the first plan as its budget, whatever that is: for reproductions.
   void cover_cost() { covers_cost_ = true; }
@@ -296,8 +297,8 @@ class Gate {
   Ledger* ledger_;  // null when a transcript is replayed
   Purse purse_;
   std::string run_;
-  Bits* bits_;  // likewise
-  Bits* all_rounds_ = nullptr;       // what rounds are forked from, once one was begun
+  Bits* bits_;                  // likewise
+  Bits* all_rounds_ = nullptr;  // what rounds are forked from, once one was begun
   std::unique_ptr<Bits> of_round_;
   std::unique_ptr<Bits> sampling_;  // a stream of its own: noise does not decide who joins a seeded run
   std::optional<PlannedFilter> plan_;

@@ -14,8 +14,7 @@ namespace {
 constexpr double kFewestGrains = 0x1p22;
 constexpr std::size_t kAhead = 24;  // entries lie anywhere: memory is asked for this many ahead of use
 
-const DiscreteGaussianNoise& made(std::optional<DiscreteGaussianNoise>& table, Deviation noise, Grain grain,
-                                  std::int64_t steps) {
+const DiscreteGaussianNoise& made(std::optional<DiscreteGaussianNoise>& table, Deviation noise, Grain grain, std::int64_t steps) {
   // The scale was checked when the total was made; 64^2 steps stay within what the sampler takes.
   if (!table) table = DiscreteGaussianNoise::make_sum(noise.sigma, grain, steps).value();
   return *table;
@@ -52,8 +51,7 @@ NoisyTotal::NoisyTotal(Gate& gate, BatchSum sum, Deviation noise, double scale)
 
 Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum sum, Deviation noise, double scale) {
   PARLEY_CHECK(gate.check(sum.neighbours(), sum.unit()));
-  if (!covers(sum, noise))
-    return fail(failed("noise drawn when it is read needs at least 2^22 grains of it"));
+  if (!covers(sum, noise)) return fail(failed("noise drawn when it is read needs at least 2^22 grains of it"));
   return NoisyTotal(gate, std::move(sum), noise, scale);
 }
 
@@ -62,12 +60,10 @@ std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
   std::int64_t total = 0;
   for (; steps > kTables;) {
     const std::int64_t many = std::min(steps / kTables, kTables);
-    total += made(many_[static_cast<std::size_t>(many)], noise_, sum_.grain(), many * kTables)
-                 .draw(*gate_->bits_);
+    total += made(many_[static_cast<std::size_t>(many)], noise_, sum_.grain(), many * kTables).draw(*gate_->bits_);
     steps -= many * kTables;
   }
-  if (steps > 0)
-    total += made(ones_[static_cast<std::size_t>(steps)], noise_, sum_.grain(), steps).draw(*gate_->bits_);
+  if (steps > 0) total += made(ones_[static_cast<std::size_t>(steps)], noise_, sum_.grain(), steps).draw(*gate_->bits_);
   return total;
 }
 
@@ -76,8 +72,7 @@ void NoisyTotal::draw(std::span<const std::uint32_t> first_of, std::span<const s
     const auto alike = std::span(noise_drawn_).subspan(first_of[owed], first_of[owed + 1] - first_of[owed]);
     if (!alike.empty()) made(ones_[owed], noise_, sum_.grain(), owed).draw(*gate_->bits_, alike);
   }
-  for (std::size_t i = 0; i < long_owed.size(); ++i)
-    noise_drawn_[first_of[kTables + 1] + i] = noise_of(long_owed[i]);
+  for (std::size_t i = 0; i < long_owed.size(); ++i) noise_drawn_[first_of[kTables + 1] + i] = noise_of(long_owed[i]);
 }
 
 // Columns that are owed the same number of steps draw from one law, together: they are put in order of it.
@@ -86,7 +81,7 @@ Result<void> NoisyTotal::settle(std::size_t count) {
   if (gate_->replays_) return {};  // what a replay shows was settled when it was drawn
   if (broken_) return fail(no_randomness());
   constexpr auto kLong = static_cast<std::uint32_t>(kTables) + 1;  // so many steps or more: one by one
-  std::array<std::uint32_t, kLong + 2> first_of{};  // of those owed so many steps, in their order
+  std::array<std::uint32_t, kLong + 2> first_of{};                 // of those owed so many steps, in their order
   // Most are owed few steps, and counting the same number again waits for the last time: four counts in turn.
   std::array<std::array<std::uint32_t, kLong + 1>, 4> counted{};
   for (std::size_t i = 0; i < count; ++i) ++counted[i % 4][std::min(owed_[i], kLong)];

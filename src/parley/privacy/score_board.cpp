@@ -132,8 +132,7 @@ Result<void> ShrinkingBoard::set_ceilings(const Sensitive<ScoreList, Linf>& ceil
   PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
   const std::span<const double> values = ceilings.value_.values();
   if (values.size() != pairs_)
-    return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs_),
-                          fmt::format("{}", values.size())));
+    return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs_), fmt::format("{}", values.size())));
   raised_.resize(pairs_);
   const double grain = selection->grid().grain().value();
   for (std::size_t i = 0; i < raised_.size(); ++i) raised_[i] = values[i] + grain;
@@ -142,14 +141,12 @@ Result<void> ShrinkingBoard::set_ceilings(const Sensitive<ScoreList, Linf>& ceil
   return {};
 }
 
-Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs,
-                                      const Sensitive<ScoreList, Linf>& ceilings) {
+Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& ceilings) {
   if (!tree_) return fail(failed("the ceilings were never set all at once; nothing was changed"));
   const std::span<const double> values = ceilings.value_.values();
   const std::size_t count = values.size();
   if (pairs.size() != count)
-    return fail(
-        bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", count)));
+    return fail(bad_input({.field = "ceilings"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", count)));
   if (count > raised_.size()) raised_.resize(count);  // a pair may be listed twice
   const double grain = tree_->grain();
   for (std::size_t i = 0; i < count; ++i) raised_[i] = values[i] + grain;
@@ -164,7 +161,9 @@ Result<void> ShrinkingBoard::pay() {
   return {};
 }
 
-bool ShrinkingBoard::replays() const { return gate_->replays_; }
+bool ShrinkingBoard::replays() const {
+  return gate_->replays_;
+}
 
 Result<Released<std::size_t>> ShrinkingBoard::release(std::size_t candidate) {
   return gate_->released_index([candidate]() -> Result<std::size_t> { return candidate; });

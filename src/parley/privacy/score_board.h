@@ -78,8 +78,7 @@ class ShrinkingBoard {
   static Result<ShrinkingBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
 
   Result<void> set_ceilings(const Sensitive<ScoreList, Linf>& ceilings);
-  Result<void> set_some(std::span<const std::uint32_t> pairs,
-                        const Sensitive<ScoreList, Linf>& ceilings);
+  Result<void> set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& ceilings);
 
   // One draw counts against the plan at its first attempts. Empty: the ceilings are too high to draw by them; set lower
   // ones and ask again, for the same draw.
@@ -88,8 +87,7 @@ class ShrinkingBoard {
 
  private:
   static constexpr int kAttempts = 64;
-  ShrinkingBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs)
-      : gate_(&gate), settings_(settings), pairs_(pairs) {}
+  ShrinkingBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs) : gate_(&gate), settings_(settings), pairs_(pairs) {}
   Result<void> check(const Sensitive<double, Linf>& score) const;
   Result<void> pay();
   [[nodiscard]] bool replays() const;

@@ -41,8 +41,7 @@ class Private {
 
   // Party-side work on the value; what comes out is private too.
   template <class Function>
-  [[nodiscard]] auto map(Function&& function) const
-      -> Private<std::decay_t<std::invoke_result_t<Function, const T&>>> {
+  [[nodiscard]] auto map(Function&& function) const -> Private<std::decay_t<std::invoke_result_t<Function, const T&>>> {
     using Mapped = std::decay_t<std::invoke_result_t<Function, const T&>>;
     return Private<Mapped>(std::forward<Function>(function)(value_));
   }
@@ -86,9 +85,7 @@ struct GridValue {
 // Scores as they were when their bound was stated: whoever holds a list keeps it alive and as it is.
 class ScoreList {
  public:
-  [[nodiscard]] std::span<const double> values() const {
-    return held_ ? std::span<const double>(*held_) : std::span<const double>();
-  }
+  [[nodiscard]] std::span<const double> values() const { return held_ ? std::span<const double>(*held_) : std::span<const double>(); }
 
  private:
   friend class ScoreRoom;

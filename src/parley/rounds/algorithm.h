@@ -51,15 +51,12 @@ concept AsksEach = requires(const A& algorithm, const typename A::Iterate& itera
 };
 
 template <class A>
-concept Algorithm = wire::Message<typename A::Iterate> && wire::Message<typename A::Task> &&
-    wire::Message<typename A::Reply> && wire::Message<typename A::Memory> &&
-    (AsksAll<A> || AsksEach<A>)&&requires(const A& algorithm, const typename A::Task& task,
-                                          const typename A::Data& data, typename A::Memory& memory,
-                                          privacy::Gate& gate, typename A::Iterate iterate,
+concept Algorithm = wire::Message<typename A::Iterate> && wire::Message<typename A::Task> && wire::Message<typename A::Reply> &&
+    wire::Message<typename A::Memory> &&
+    (AsksAll<A> || AsksEach<A>)&&requires(const A& algorithm, const typename A::Task& task, const typename A::Data& data,
+                                          typename A::Memory& memory, privacy::Gate& gate, typename A::Iterate iterate,
                                           const Answers<typename A::Reply>& answers) {
-  {
-    algorithm.answer(task, data, memory, gate)
-    } -> std::same_as<Result<privacy::Released<typename A::Reply>>>;
+  { algorithm.answer(task, data, memory, gate) } -> std::same_as<Result<privacy::Released<typename A::Reply>>>;
   { algorithm.absorb(std::move(iterate), answers) } -> std::same_as<Result<typename A::Iterate>>;
   { algorithm.done(iterate) } -> std::same_as<bool>;
 };

@@ -8,8 +8,7 @@
 namespace parley::rounds {
 
 Result<void> save(const Checkpoint& checkpoint, const std::string& path) {
-  return write_atomically(
-      path, wire::make_frame({wire::Kind::kKept, 0, checkpoint.run, checkpoint.round}, checkpoint));
+  return write_atomically(path, wire::make_frame({wire::Kind::kKept, 0, checkpoint.run, checkpoint.round}, checkpoint));
 }
 
 Result<std::optional<Checkpoint>> load_checkpoint(const std::string& path) {

@@ -18,11 +18,9 @@ struct Checkpoint {
   std::string job;  // its text: a checkpoint belongs to one job
   std::vector<std::string> introductions;
   std::vector<int> left_out;  // parties without which the run began
-  std::string iterate;  // encoded; empty before the first round
+  std::string iterate;        // encoded; empty before the first round
   Communication communication;
-  static void fields(auto& self, auto&& visit) {
-    visit(self.job, self.introductions, self.left_out, self.iterate, self.communication);
-  }
+  static void fields(auto& self, auto&& visit) { visit(self.job, self.introductions, self.left_out, self.iterate, self.communication); }
 
   wire::RunId run{};       // in the frame's header, not in its payload
   std::int64_t round = 0;  // likewise

@@ -32,8 +32,7 @@ template <class Iterate>
 using RoundObserver = std::function<bool(std::int64_t round, const Iterate&)>;
 
 template <Algorithm A>
-std::vector<transport::SharedFrame> task_frames(const A& algorithm, const typename A::Iterate& iterate,
-                                                Exchange& exchange) {
+std::vector<transport::SharedFrame> task_frames(const A& algorithm, const typename A::Iterate& iterate, Exchange& exchange) {
   std::vector<transport::SharedFrame> frames;
   const auto frame = [&](const typename A::Task& task) {
     transport::FrameStore& store = exchange.frames();
@@ -78,8 +77,7 @@ Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Itera
                                            const RoundObserver<typename A::Iterate>& observer = {}) {
   using Reply = typename A::Reply;
   Outcome<typename A::Iterate> outcome{std::move(first), exchange.rounds_done(), Ended::kDone};
-  if (!exchange.kept_iterate().empty())
-    PARLEY_CHECK(wire::decode_to(outcome.iterate, exchange.kept_iterate(), wire::Numbers::kAny));
+  if (!exchange.kept_iterate().empty()) PARLEY_CHECK(wire::decode_to(outcome.iterate, exchange.kept_iterate(), wire::Numbers::kAny));
   const auto end = [&](Ended why) {
     outcome.ended = why;
     return std::move(outcome);
@@ -88,8 +86,7 @@ Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Itera
   const ReadReply read = [&](int party, std::string_view payload) { return replies.read(party, payload); };
   while (!algorithm.done(outcome.iterate)) {
     if (exchange.stop_asked()) return end(Ended::kStopped);
-    PARLEY_TRY(const Collected collected,
-               exchange.ask(task_frames(algorithm, outcome.iterate, exchange), read));
+    PARLEY_TRY(const Collected collected, exchange.ask(task_frames(algorithm, outcome.iterate, exchange), read));
     if (collected.stopped) return end(Ended::kStopped);
     if (collected.budget_ended) return end(Ended::kBudgetEnded);
     PARLEY_TRY(outcome.iterate, algorithm.absorb(std::move(outcome.iterate), replies.of(collected)));

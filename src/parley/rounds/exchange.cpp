@@ -53,15 +53,11 @@ std::string_view why(privacy::FaultCode code) {
 }  // namespace
 
 Exchange::Exchange(transport::Channel& channel, Terms terms)
-    : channel_(&channel),
-      terms_(std::move(terms)),
-      seats_(terms_.parties.size()),
-      meter_(static_cast<int>(terms_.parties.size())) {}
+    : channel_(&channel), terms_(std::move(terms)), seats_(terms_.parties.size()), meter_(static_cast<int>(terms_.parties.size())) {}
 
 Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   if (static_cast<std::size_t>(channel.parties()) != terms.parties.size())
-    return fail(failed(
-        fmt::format("the channel has {} parties, the job {}", channel.parties(), terms.parties.size())));
+    return fail(failed(fmt::format("the channel has {} parties, the job {}", channel.parties(), terms.parties.size())));
   Exchange exchange(channel, std::move(terms));
   std::optional<Checkpoint> found;
   if (!exchange.terms_.checkpoint.empty()) {
@@ -69,8 +65,7 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   }
   if (found) {
     if (found->job != exchange.terms_.job)
-      return fail(bad_input({exchange.terms_.checkpoint, 0, ""},
-                            "is a checkpoint of another job; choose another folder or remove it"));
+      return fail(bad_input({exchange.terms_.checkpoint, 0, ""}, "is a checkpoint of another job; choose another folder or remove it"));
     exchange.kept_ = std::move(*found);
     exchange.kept_.introductions.resize(exchange.seats_.size());
     exchange.meter_.resume(exchange.kept_.communication);
@@ -82,12 +77,10 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
     exchange.kept_.job = exchange.terms_.job;
     exchange.kept_.introductions.resize(exchange.seats_.size());
   }
-  exchange.opening_ = transport::shared(
-      wire::make_frame({.kind = Kind::kOpen, .run = exchange.kept_.run}, exchange.terms_.job));
+  exchange.opening_ = transport::shared(wire::make_frame({.kind = Kind::kOpen, .run = exchange.kept_.run}, exchange.terms_.job));
   // The run has its name on disk before any site hears it: a killed coordinator comes back under the same
   // one.
-  if (!found && !exchange.terms_.checkpoint.empty())
-    PARLEY_CHECK(save(exchange.kept_, exchange.terms_.checkpoint));
+  if (!found && !exchange.terms_.checkpoint.empty()) PARLEY_CHECK(save(exchange.kept_, exchange.terms_.checkpoint));
   return exchange;
 }
 
@@ -96,8 +89,7 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
     // A run that goes on does not wait here for parties on other machines; those that live and die with this process
     // are there, and must know the run also when no round is left.
     return (kept_.round > 0 && !channel_->vouches()) ||
-           std::all_of(seats_.begin(), seats_.end(),
-                       [](const Seat& seat) { return seat.introduced || seat.left_out; });
+           std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced || seat.left_out; });
   };
   const bool hurried = terms_.rules.on_missing == OnMissing::kFail && terms_.rules.deadline;
   const auto deadline = hurried ? Clock::now() + *terms_.rules.deadline : Clock::time_point::max();
@@ -108,8 +100,8 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
     if (!arrival) return fail(failed("the run could not be opened in time at: " + missing()));
     PARLEY_CHECK(take(*arrival));
     if (below_quorum())
-      return fail(failed("fewer parties take part than the quorum; left out: " +
-                         names_of([&](std::size_t p) { return seats_[p].left_out; })));
+      return fail(
+          failed("fewer parties take part than the quorum; left out: " + names_of([&](std::size_t p) { return seats_[p].left_out; })));
   }
   return kept_.introductions;
 }
@@ -121,16 +113,14 @@ bool Exchange::enough(bool late) const {
     answered += collected_.replies[p] != nullptr ? 1 : 0;
     gave_up += seats_[p].gave_up ? 1 : 0;
   }
-  const auto asked = static_cast<std::size_t>(
-      std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.left_out; }));
+  const auto asked = static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.left_out; }));
   const auto quorum = static_cast<std::size_t>(std::max(1, terms_.rules.quorum));
   return answered == asked || ((late || answered + gave_up == asked) && answered >= quorum);
 }
 
 // A party that faulted in a round has no other answer to it.
 bool Exchange::below_quorum() const {
-  const auto left = std::count_if(seats_.begin(), seats_.end(),
-                                  [](const Seat& seat) { return !seat.gave_up && !seat.left_out; });
+  const auto left = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.gave_up && !seat.left_out; });
   return terms_.rules.on_missing == OnMissing::kProceed && left < std::max(1, terms_.rules.quorum);
 }
 
@@ -185,9 +175,7 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
   tasks_ = std::move(tasks);
   read_ = read ? &read : nullptr;
   const transport::Peeking peeking(
-      *channel_,
-      read ? transport::Peek([this](int party, std::string_view bytes) { read_early(party, bytes); })
-           : transport::Peek{});
+      *channel_, read ? transport::Peek([this](int party, std::string_view bytes) { read_early(party, bytes); }) : transport::Peek{});
   collected_ = {};
   collected_.replies.resize(seats_.size());
   meter_.begin_round();
@@ -206,12 +194,10 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
   const auto asked = Clock::now();
   if (terms_.notice) {
     patience_ = asked + terms_.patience;
-    if (ready.size() < seats_.size() && away() != said_away_)
-      say_whom_it_waits_for(fmt::format("round {}", kept_.round + 1));
+    if (ready.size() < seats_.size() && away() != said_away_) say_whom_it_waits_for(fmt::format("round {}", kept_.round + 1));
   }
-  auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
-                      ? asked + *terms_.rules.deadline
-                      : Clock::time_point::max();
+  auto deadline =
+      terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait ? asked + *terms_.rules.deadline : Clock::time_point::max();
   bool late = false;
   while (!enough(late) && !collected_.stopped && !collected_.budget_ended) {
     if (below_quorum())
@@ -241,25 +227,21 @@ Result<void> Exchange::keep(const std::function<wire::Bytes()>& encoded_iterate)
 }
 
 Result<void> Exchange::close() {
-  closing_ =
-      transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round}));
+  closing_ = transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round}));
   for (int party = 0; party < parties(); ++party)
     if (seats_[static_cast<std::size_t>(party)].state == State::kReady) send(party, closing_);
   const auto all_closed = [&] {
-    return std::all_of(seats_.begin(), seats_.end(),
-                       [](const Seat& seat) { return seat.closed || seat.left_out; });
+    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed || seat.left_out; });
   };
   // The result is kept by now. A party that closed the run and left before this coordinator was killed and
   // came back will not dial again, so even a run that waits for its parties does not wait for that for ever.
   // Nor does one that may proceed wait as long as a round may last, unless a party is there and still at work.
   constexpr std::chrono::seconds kLastWord{5};
   const auto last_word = Clock::now() + kLastWord;
-  const auto patient = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
-                           ? Clock::now() + *terms_.rules.deadline
-                           : last_word;
+  const auto patient =
+      terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait ? Clock::now() + *terms_.rules.deadline : last_word;
   const auto someone_works = [&] {
-    return std::any_of(seats_.begin(), seats_.end(),
-                       [](const Seat& seat) { return !seat.closed && seat.state != State::kAway; });
+    return std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.closed && seat.state != State::kAway; });
   };
   while (!all_closed() && !stop_asked()) {
     const auto arrival = channel_->receive(someone_works() ? patient : std::min(patient, last_word));
@@ -286,8 +268,7 @@ void Exchange::send_task(int party) {
 
 void Exchange::refuse(int party, const wire::Header& about, Refusal refusal) {
   say(fmt::format("{} sent a frame that is refused: {}", name_of(party), name(refusal)));
-  send(party, transport::shared(wire::make_frame(
-                  {Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
+  send(party, transport::shared(wire::make_frame({Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
   channel_->drop(party);
 }
 
@@ -300,8 +281,7 @@ void Exchange::take_place(int party) {
 // When the run is over, a party has closed it, or has no part in it any more; either is an end. Whether it
 // was one.
 bool Exchange::take_while_closing(int party, const wire::Header& header) {
-  if (header.kind != Kind::kClose && header.kind != Kind::kRefuse && header.kind != Kind::kFault)
-    return false;
+  if (header.kind != Kind::kClose && header.kind != Kind::kRefuse && header.kind != Kind::kFault) return false;
   seats_[static_cast<std::size_t>(party)].closed = true;
   return true;
 }
@@ -375,8 +355,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     return {};
   }
   // An answer to an earlier round came too late, and a second one to this round is the first one again.
-  if (!tasks_.empty() && header.round == kept_.round + 1 &&
-      collected_.replies[static_cast<std::size_t>(party)] == nullptr)
+  if (!tasks_.empty() && header.round == kept_.round + 1 && collected_.replies[static_cast<std::size_t>(party)] == nullptr)
     return take_reply(party, bytes, *frame);
   return {};
 }
@@ -385,9 +364,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
 // the frame is decided when it is taken.
 void Exchange::read_early(int party, std::string_view bytes) {
   const auto frame = wire::read_frame(bytes);
-  if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run ||
-      frame->header.round != kept_.round + 1)
-    return;
+  if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run || frame->header.round != kept_.round + 1) return;
   Seat& seat = seats_[static_cast<std::size_t>(party)];
   if (!seat.read) seat.read = (*read_)(party, frame->payload);
 }
@@ -404,8 +381,8 @@ Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wir
     refuse(party, frame.header, Refusal::kDamaged);
     return {};
   }
-  return fail(failed(fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1,
-                                 name_of(party), seat.read->error().message)));
+  return fail(failed(
+      fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1, name_of(party), seat.read->error().message)));
 }
 
 // Whether a party that will not go on counts as missing. Who takes part is settled when the run opens, before
@@ -443,8 +420,7 @@ Result<void> Exchange::take_fault(int party, const wire::Header& header) {
     say(fmt::format("round {}: {} gave no answer: {}", header.round, name_of(party), why(code)));
     return {};
   }
-  return fail(failed(
-      fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
+  return fail(failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
 }
 
 }  // namespace parley::rounds

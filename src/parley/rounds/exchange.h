@@ -27,27 +27,25 @@ enum class OnMissing {
 
 struct Rules {
   OnMissing on_missing = OnMissing::kWait;
-  std::optional<std::chrono::milliseconds>
-      deadline;    // of a round; and of opening the run, when missing means failing
-  int quorum = 1;  // fewest answers to proceed with
+  std::optional<std::chrono::milliseconds> deadline;  // of a round; and of opening the run, when missing means failing
+  int quorum = 1;                                     // fewest answers to proceed with
 };
 
 struct Terms {
   std::vector<std::string> parties;  // their names, in the job's order
   std::string job;                   // its text, shown to every site
   Rules rules;
-  std::string checkpoint;            // file; empty: none is kept
-  std::function<bool()> stop_asked;  // looked at between rounds and when the channel is woken
-  bool leaves_checkpoint = false;    // close() leaves its removal to whoever asked
+  std::string checkpoint;                               // file; empty: none is kept
+  std::function<bool()> stop_asked;                     // looked at between rounds and when the channel is woken
+  bool leaves_checkpoint = false;                       // close() leaves its removal to whoever asked
   std::function<void(const std::string& what)> notice;  // who comes, goes and is waited for: for people
   std::chrono::milliseconds patience{3000};             // a round that lasts longer says whose answer it waits for
 };
 
 struct Collected {
-  std::vector<transport::SharedFrame>
-      replies;                // one for each party; null for one that is missing. Checked frames
-  bool stopped = false;       // someone asked for a stop: the round is not complete
-  bool budget_ended = false;  // a site's budget ended: the round is not complete
+  std::vector<transport::SharedFrame> replies;  // one for each party; null for one that is missing. Checked frames
+  bool stopped = false;                         // someone asked for a stop: the round is not complete
+  bool budget_ended = false;                    // a site's budget ended: the round is not complete
 };
 
 // Reads what a party replied, as soon as it is there. For several parties at once by several threads, for one
@@ -67,15 +65,10 @@ class Exchange {
   [[nodiscard]] const wire::RunId& run() const { return kept_.run; }
   [[nodiscard]] int parties() const { return static_cast<int>(seats_.size()); }
   [[nodiscard]] std::int64_t rounds_done() const { return kept_.round; }
-  [[nodiscard]] const std::string& kept_iterate() const {
-    return kept_.iterate;
-  }  // empty before the first round
+  [[nodiscard]] const std::string& kept_iterate() const { return kept_.iterate; }  // empty before the first round
   [[nodiscard]] bool stop_asked() const { return terms_.stop_asked && terms_.stop_asked(); }
   [[nodiscard]] wire::Header next_task() const {
-    return {.kind = wire::Kind::kTask,
-            .run = kept_.run,
-            .round = kept_.round + 1,
-            .checked = !channel_->vouches()};
+    return {.kind = wire::Kind::kTask, .run = kept_.run, .round = kept_.round + 1, .checked = !channel_->vouches()};
   }
 
   // No reply is larger: whoever sends more is refused before it is all held. What opened the run may come
@@ -104,7 +97,7 @@ class Exchange {
     State state = State::kAway;
     bool introduced = false;
     bool left_out = false;  // did not admit the job, and the run began without it
-    bool gave_up = false;  // faulted in this round; counts as missing
+    bool gave_up = false;   // faulted in this round; counts as missing
     bool closed = false;
     std::optional<Result<void>> read;  // what came of reading its reply to this round
   };
@@ -129,9 +122,7 @@ class Exchange {
   void say(const std::string& what) const;
   void say_whom_it_waits_for(const std::string& news);
   std::optional<transport::Arrival> next(transport::Clock::time_point deadline);
-  [[nodiscard]] const std::string& name_of(int party) const {
-    return terms_.parties[static_cast<std::size_t>(party)];
-  }
+  [[nodiscard]] const std::string& name_of(int party) const { return terms_.parties[static_cast<std::size_t>(party)]; }
 
   transport::Channel* channel_;
   Terms terms_;

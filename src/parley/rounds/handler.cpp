@@ -47,10 +47,7 @@ Bytes Handler::refuse(const wire::Header& about, Refusal why) {
 }
 
 Bytes Handler::not_admitted(const wire::Header& about, const Error& why) {
-  return stay_out(
-      about,
-      why.fault == Fault::kBudgetEnded ? privacy::FaultCode::kBudgetEnded : privacy::FaultCode::kNotAllowed,
-      why);
+  return stay_out(about, why.fault == Fault::kBudgetEnded ? privacy::FaultCode::kBudgetEnded : privacy::FaultCode::kNotAllowed, why);
 }
 
 Bytes Handler::past_lost(const wire::Header& about, const Error& why) {
@@ -72,8 +69,7 @@ Result<void> Handler::keep() {
   KeptFile file{kept_.round, kept_.task_digest, kept_.reply ? *kept_.reply : Bytes{}, {}, kept_.over, kept_.job_digest, {}};
   if (admission_.party != nullptr) file.memory = admission_.party->memory();
   if (admission_.drawn) file.drawn = admission_.drawn();
-  return write_atomically(file_of(*run_),
-                          wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
+  return write_atomically(file_of(*run_), wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
 }
 
 // Of runs that are over little is kept, and of the oldest nothing: whoever opens one of those again finds a run that the
@@ -138,20 +134,15 @@ std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes) {
 
 Bytes Handler::open(const wire::Frame& frame) {
   const wire::Header& header = frame.header;
-  const auto ready = [&] {
-    return wire::make_frame({.kind = Kind::kReady, .run = header.run},
-                            std::string_view(admission_.introduction));
-  };
-  if (run_ == header.run && admission_.party != nullptr)
-    return ready();  // the connection was lost, not the run
+  const auto ready = [&] { return wire::make_frame({.kind = Kind::kReady, .run = header.run}, std::string_view(admission_.introduction)); };
+  if (run_ == header.run && admission_.party != nullptr) return ready();  // the connection was lost, not the run
 
   const auto job_digest = static_cast<std::int64_t>(frame.checksum);
   auto found = bring_back(header.run);
   if (!found) return past_lost(header, found.error());
   const bool resumed = found->has_value();
   const BroughtBack back = resumed ? std::move(**found) : BroughtBack{.kept = {.job_digest = job_digest}};
-  if (back.kept.job_digest != job_digest)
-    return not_admitted(header, failed("another job under the name of a run that was admitted here"));
+  if (back.kept.job_digest != job_digest) return not_admitted(header, failed("another job under the name of a run that was admitted here"));
   if (back.kept.over) {
     run_ = header.run;
     admission_ = {};
@@ -178,8 +169,7 @@ Bytes Handler::open(const wire::Frame& frame) {
 
 transport::SharedFrame Handler::task(const wire::Frame& frame) {
   const wire::Header& header = frame.header;
-  if (run_ != header.run || admission_.party == nullptr)
-    return transport::shared(refuse(header, Refusal::kWrongRun));
+  if (run_ != header.run || admission_.party == nullptr) return transport::shared(refuse(header, Refusal::kWrongRun));
   if (header.round < 1) return transport::shared(refuse(header, Refusal::kUnexpected));
   if (header.round < kept_.round) return transport::shared(refuse(header, Refusal::kOldRound));
   const auto digest = static_cast<std::int64_t>(frame.checksum);  // tells tasks of one round apart

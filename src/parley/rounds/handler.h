@@ -34,7 +34,7 @@ struct Opening {
 
 struct Admission {
   std::unique_ptr<Responder> party;
-  wire::Bytes introduction;  // what the coordinator may know before the first round: public facts only
+  wire::Bytes introduction;                        // what the coordinator may know before the first round: public facts only
   std::function<void(const Responder&)> at_close;  // the run is over: keep what stays here
   // Of a private run. How far it has used what it paid for: kept with every answer.
   std::function<wire::Bytes()> drawn;

@@ -35,13 +35,11 @@ void Meter::begin_round() {
 }
 
 void Meter::count_down(int party, std::size_t bytes) {
-  (in_round_ ? round_[static_cast<std::size_t>(party)].down : communication_.around.down) +=
-      static_cast<std::int64_t>(bytes);
+  (in_round_ ? round_[static_cast<std::size_t>(party)].down : communication_.around.down) += static_cast<std::int64_t>(bytes);
 }
 
 void Meter::count_up(int party, std::size_t bytes) {
-  (in_round_ ? round_[static_cast<std::size_t>(party)].up : communication_.around.up) +=
-      static_cast<std::int64_t>(bytes);
+  (in_round_ ? round_[static_cast<std::size_t>(party)].up : communication_.around.up) += static_cast<std::int64_t>(bytes);
 }
 
 void Meter::end_round() {

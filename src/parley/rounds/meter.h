@@ -26,9 +26,7 @@ struct Communication {
   std::vector<Traffic> per_party;  // of the rounds
   std::int64_t longest_up = 0;     // sum over rounds of the largest upward total of a party
   std::int64_t longest_down = 0;
-  static void fields(auto& self, auto&& visit) {
-    visit(self.rounds, self.around, self.per_party, self.longest_up, self.longest_down);
-  }
+  static void fields(auto& self, auto&& visit) { visit(self.rounds, self.around, self.per_party, self.longest_up, self.longest_down); }
   [[nodiscard]] Traffic total() const;
 };
 

@@ -57,8 +57,8 @@ class Tasks {
   void share() { shared_ = true; }
   Result<std::shared_ptr<const Task>> read(const wire::Header& request, std::string_view bytes) {
     const std::lock_guard lock(mutex_);
-    if (shared_ && task_ != nullptr && request.run == run_ && request.round == round_ &&
-        bytes.data() == bytes_.data() && bytes.size() == bytes_.size())
+    if (shared_ && task_ != nullptr && request.run == run_ && request.round == round_ && bytes.data() == bytes_.data() &&
+        bytes.size() == bytes_.size())
       return task_;
     std::shared_ptr<Task> task = std::exchange(task_, nullptr);
     if (task.use_count() != 1) task = std::make_shared<Task>();  // someone still computes with the last one
@@ -92,9 +92,7 @@ class Party final : public Responder {
     return {frames_.share(wire::make_answer(header, out, frames_.room())), !out.failed()};
   }
   [[nodiscard]] wire::Bytes memory() const override { return wire::encode(memory_); }
-  Result<void> restore(std::string_view memory) override {
-    return wire::decode_to(memory_, memory, wire::Numbers::kAny);
-  }
+  Result<void> restore(std::string_view memory) override { return wire::decode_to(memory_, memory, wire::Numbers::kAny); }
   [[nodiscard]] const std::string& last_error() const override { return last_error_; }
   void join(Responder& other) override {
     auto* beside = dynamic_cast<Party*>(&other);

@@ -19,8 +19,7 @@ struct Simulated {
 template <Algorithm A>
 Result<Simulated<typename A::Iterate>> simulate(const A& algorithm, typename A::Iterate first,
                                                 std::vector<std::unique_ptr<Party<A>>> parties,
-                                                const RoundObserver<typename A::Iterate>& observer = {},
-                                                Rules rules = {}) {
+                                                const RoundObserver<typename A::Iterate>& observer = {}, Rules rules = {}) {
   Terms terms{.rules = rules};
   std::vector<Admission> admitted;
   for (auto& party : parties) {

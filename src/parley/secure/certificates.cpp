@@ -48,8 +48,7 @@ Memory text_of(const std::string& pem) {
 template <class Write>
 Result<std::string> to_pem(const Write& write) {
   const Memory memory(BIO_new(BIO_s_mem()));
-  if (memory == nullptr || write(memory.get()) != 1)
-    return fail(broken("a certificate could not be written"));
+  if (memory == nullptr || write(memory.get()) != 1) return fail(broken("a certificate could not be written"));
   char* data = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &data);
   return std::string(data, static_cast<std::size_t>(size));
@@ -60,8 +59,7 @@ Result<void> add_extension(X509& certificate, X509& issuer, int kind, const std:
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, &issuer, &certificate, nullptr, nullptr, 0);
   const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
-  if (extension == nullptr || X509_add_ext(&certificate, extension.get(), -1) != 1)
-    return fail(broken("a certificate could not be made"));
+  if (extension == nullptr || X509_add_ext(&certificate, extension.get(), -1) != 1) return fail(broken("a certificate could not be made"));
   return {};
 }
 
@@ -71,14 +69,12 @@ bool give_serial(X509& certificate) {
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
   bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
   const std::unique_ptr<BIGNUM, Free<BN_free>> number(BN_bin2bn(bytes, sizeof bytes, nullptr));
-  return number != nullptr &&
-         BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr;
+  return number != nullptr && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr;
 }
 
 bool set_name(X509& certificate, const std::string& name) {
   return X509_NAME_add_entry_by_txt(X509_get_subject_name(&certificate), "CN", MBSTRING_UTF8,
-                                    reinterpret_cast<const unsigned char*>(name.data()),
-                                    static_cast<int>(name.size()), -1, 0) == 1;
+                                    reinterpret_cast<const unsigned char*>(name.data()), static_cast<int>(name.size()), -1, 0) == 1;
 }
 
 // A certificate for `name` and a fresh key, not yet signed.
@@ -86,9 +82,8 @@ Result<Certificate> unsigned_certificate(const std::string& name, EVP_PKEY& key,
   Certificate certificate(X509_new());
   constexpr long kVersion3 = 2;
   constexpr long kAnHourAgo = -3600;  // clocks of sites differ
-  if (certificate == nullptr || X509_set_version(certificate.get(), kVersion3) != 1 ||
-      !give_serial(*certificate) || !set_name(*certificate, name) ||
-      X509_gmtime_adj(X509_getm_notBefore(certificate.get()), kAnHourAgo) == nullptr ||
+  if (certificate == nullptr || X509_set_version(certificate.get(), kVersion3) != 1 || !give_serial(*certificate) ||
+      !set_name(*certificate, name) || X509_gmtime_adj(X509_getm_notBefore(certificate.get()), kAnHourAgo) == nullptr ||
       X509_time_adj_ex(X509_getm_notAfter(certificate.get()), validity.days, 0, nullptr) == nullptr ||
       X509_set_pubkey(certificate.get(), &key) != 1)
     return fail(broken("a certificate could not be made"));
@@ -96,25 +91,19 @@ Result<Certificate> unsigned_certificate(const std::string& name, EVP_PKEY& key,
 }
 
 Result<KeyPair> signed_pair(X509& certificate, EVP_PKEY& own, EVP_PKEY& signer) {
-  if (X509_sign(&certificate, &signer, EVP_sha256()) == 0)
-    return fail(broken("a certificate could not be signed"));
+  if (X509_sign(&certificate, &signer, EVP_sha256()) == 0) return fail(broken("a certificate could not be signed"));
   KeyPair pair;
   PARLEY_TRY(pair.certificate, to_pem([&](BIO* out) { return PEM_write_bio_X509(out, &certificate); }));
-  PARLEY_TRY(pair.key, to_pem([&](BIO* out) {
-               return PEM_write_bio_PrivateKey(out, &own, nullptr, nullptr, 0, nullptr, nullptr);
-             }));
+  PARLEY_TRY(pair.key, to_pem([&](BIO* out) { return PEM_write_bio_PrivateKey(out, &own, nullptr, nullptr, 0, nullptr, nullptr); }));
   return pair;
 }
 
 Result<void> check_name(const std::string& name) {
   const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
   };
-  if (name.empty() || name.size() > 64 || name.front() == '.' ||
-      !std::all_of(name.begin(), name.end(), allowed))
-    return fail(bad_input({.field = "name"},
-                          "must be 1 to 64 letters, digits, '-', '_' or '.', not beginning with '.'", name));
+  if (name.empty() || name.size() > 64 || name.front() == '.' || !std::all_of(name.begin(), name.end(), allowed))
+    return fail(bad_input({.field = "name"}, "must be 1 to 64 letters, digits, '-', '_' or '.', not beginning with '.'", name));
   return {};
 }
 
@@ -148,18 +137,21 @@ std::string day(const ASN1_TIME* time) {
 Flaw flaw_in_chain(X509_STORE_CTX& check) {
   const Flaw::In in = X509_STORE_CTX_get_error_depth(&check) == 0 ? Flaw::In::kCertificate : Flaw::In::kAuthority;
   const X509* found = X509_STORE_CTX_get_current_cert(&check);
-  const std::string remedy = in == Flaw::In::kAuthority ? "; parley keys init makes another authority, for everyone"
-                                                        : "; parley keys issue makes another";
+  const std::string remedy =
+      in == Flaw::In::kAuthority ? "; parley keys init makes another authority, for everyone" : "; parley keys issue makes another";
   switch (const int error = X509_STORE_CTX_get_error(&check)) {
-    case X509_V_ERR_CERT_HAS_EXPIRED: return {in, "expired on " + day(X509_get0_notAfter(found)) + remedy};
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return {in, "expired on " + day(X509_get0_notAfter(found)) + remedy};
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return {in, "is not valid before " + day(X509_get0_notBefore(found)) + "; is the clock of this machine right?"};
-    case X509_V_ERR_INVALID_PURPOSE: return {in, "is made for the other side of a connection" + remedy};
+    case X509_V_ERR_INVALID_PURPOSE:
+      return {in, "is made for the other side of a connection" + remedy};
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return {Flaw::In::kCertificate, "is not of the authority in ca.pem; both must be from one parley keys init"};
-    default: return {in, fmt::format("is not believed: {}", X509_verify_cert_error_string(error))};
+    default:
+      return {in, fmt::format("is not believed: {}", X509_verify_cert_error_string(error))};
   }
 }
 
@@ -201,8 +193,7 @@ Result<KeyPair> make_authority(const std::string& federation, Validity validity)
   PARLEY_TRY(const Certificate certificate, unsigned_certificate(federation, *key, validity));
   if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) != 1)
     return fail(broken("a certificate could not be made"));
-  PARLEY_CHECK(
-      add_extension(*certificate, *certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
+  PARLEY_CHECK(add_extension(*certificate, *certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
   PARLEY_CHECK(add_extension(*certificate, *certificate, NID_key_usage, "critical,keyCertSign,cRLSign"));
   PARLEY_CHECK(add_extension(*certificate, *certificate, NID_subject_key_identifier, "hash"));
   return signed_pair(*certificate, *key, *key);
@@ -210,12 +201,10 @@ Result<KeyPair> make_authority(const std::string& federation, Validity validity)
 
 Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validity validity) {
   PARLEY_CHECK(check_name(name));
-  const Certificate issuer(
-      PEM_read_bio_X509(text_of(authority.certificate).get(), nullptr, nullptr, nullptr));
+  const Certificate issuer(PEM_read_bio_X509(text_of(authority.certificate).get(), nullptr, nullptr, nullptr));
   const Key signer(PEM_read_bio_PrivateKey(text_of(authority.key).get(), nullptr, nullptr, nullptr));
   if (issuer == nullptr || signer == nullptr || X509_check_private_key(issuer.get(), signer.get()) != 1)
-    return fail(
-        bad_input({.field = "authority"}, "certificate and key do not belong together, or are not PEM"));
+    return fail(bad_input({.field = "authority"}, "certificate and key do not belong together, or are not PEM"));
   const Key key(EVP_EC_gen("P-256"));
   if (key == nullptr) return fail(broken("a key could not be made"));
   PARLEY_TRY(const Certificate certificate, unsigned_certificate(name, *key, validity));
@@ -223,8 +212,7 @@ Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validit
     return fail(broken("a certificate could not be made"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_basic_constraints, "critical,CA:FALSE"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_key_usage, "critical,digitalSignature"));
-  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_ext_key_usage,
-                             name == kDialled ? "serverAuth" : "clientAuth"));
+  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_ext_key_usage, name == kDialled ? "serverAuth" : "clientAuth"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_subject_alt_name, "DNS:" + name));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_authority_key_identifier, "keyid"));
   return signed_pair(*certificate, *key, *signer);

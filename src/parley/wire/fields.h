@@ -33,7 +33,6 @@ concept Message = requires(T& message) {
 };
 
 template <class T>
-concept Number = std::same_as<T, int> || std::same_as<T, std::int64_t> || std::same_as<T, double> ||
-    std::same_as<T, float>;
+concept Number = std::same_as<T, int> || std::same_as<T, std::int64_t> || std::same_as<T, double> || std::same_as<T, float>;
 
 }  // namespace parley::wire

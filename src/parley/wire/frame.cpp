@@ -26,8 +26,7 @@ static_assert(sizeof(Layout) == kHeaderBytes && offsetof(Layout, checksum) == kC
 
 std::uint64_t checksum(std::string_view frame) {
   const std::uint64_t head = XXH3_64bits(frame.data(), kChecked);
-  const std::uint64_t whole =
-      XXH3_64bits_withSeed(frame.data() + kHeaderBytes, frame.size() - kHeaderBytes, head);
+  const std::uint64_t whole = XXH3_64bits_withSeed(frame.data() + kHeaderBytes, frame.size() - kHeaderBytes, head);
   return whole == 0 ? 1 : whole;
 }
 
@@ -73,14 +72,9 @@ void begin_frame(Bytes& frame) {
 
 void seal_frame(Bytes& frame, const Header& header) {
   assert(frame.size() >= kHeaderBytes);
-  Layout layout{kMagic,
-                kProtocolVersion,
-                static_cast<std::uint8_t>(header.kind),
-                header.code,
-                header.run,
-                header.round,
-                frame.size() - kHeaderBytes,
-                0};
+  Layout layout{
+      kMagic, kProtocolVersion, static_cast<std::uint8_t>(header.kind), header.code, header.run, header.round, frame.size() - kHeaderBytes,
+      0};
   std::memcpy(frame.data(), &layout, sizeof layout);
   if (!header.checked) return;
   layout.checksum = checksum(frame);
@@ -112,8 +106,7 @@ tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limi
   if (layout.version != kProtocolVersion) return tl::unexpected(Refusal::kWrongVersion);
   if (layout.payload != bytes.size() - kHeaderBytes) return tl::unexpected(Refusal::kCutOff);
   if (layout.checksum != 0 && layout.checksum != checksum(bytes)) return tl::unexpected(Refusal::kDamaged);
-  if (layout.kind < static_cast<std::uint8_t>(Kind::kOpen) ||
-      layout.kind > static_cast<std::uint8_t>(Kind::kKept))
+  if (layout.kind < static_cast<std::uint8_t>(Kind::kOpen) || layout.kind > static_cast<std::uint8_t>(Kind::kKept))
     return tl::unexpected(Refusal::kUnknownKind);
   if (layout.round < 0) return tl::unexpected(Refusal::kDamaged);
   return Frame{{static_cast<Kind>(layout.kind), layout.code, layout.run, layout.round, layout.checksum != 0},

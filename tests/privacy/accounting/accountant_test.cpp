@@ -26,8 +26,7 @@ double epsilon_of(const Plan& plan, double delta, Accountant accountant = Accoun
   return epsilon_at(plan, delta_of(delta), accountant).value();
 }
 
-Plan repeated(const Mechanism& mechanism, std::int64_t count,
-              Neighbours neighbours = Neighbours::kAddRemove) {
+Plan repeated(const Mechanism& mechanism, std::int64_t count, Neighbours neighbours = Neighbours::kAddRemove) {
   return {neighbours, {{mechanism, count}}};
 }
 
@@ -92,12 +91,9 @@ TEST_P(EveryMechanism, ComposedKTimesCostsTheSameAsKSingleSteps) {
     Plan split{neighbours, {{mechanism(), 5}, {mechanism(), 4}, {mechanism(), 3}}};
     const Plan together = repeated(mechanism(), 12, neighbours);
     for (const Accountant accountant : kAccountants) {
-      EXPECT_EQ(epsilon_of(singles, 1e-6, accountant), epsilon_of(together, 1e-6, accountant))
-          << name(accountant);
-      EXPECT_EQ(epsilon_of(split, 1e-6, accountant), epsilon_of(together, 1e-6, accountant))
-          << name(accountant);
-      EXPECT_EQ(delta_at(singles, 1.0, accountant).value(), delta_at(together, 1.0, accountant).value())
-          << name(accountant);
+      EXPECT_EQ(epsilon_of(singles, 1e-6, accountant), epsilon_of(together, 1e-6, accountant)) << name(accountant);
+      EXPECT_EQ(epsilon_of(split, 1e-6, accountant), epsilon_of(together, 1e-6, accountant)) << name(accountant);
+      EXPECT_EQ(delta_at(singles, 1.0, accountant).value(), delta_at(together, 1.0, accountant).value()) << name(accountant);
     }
   }
 }
@@ -107,8 +103,7 @@ TEST_P(EveryMechanism, CostsMoreWhenRepeated) {
     double before = 0;
     for (const std::int64_t count : {1, 2, 5, 30, 200}) {
       const double now = epsilon_of(repeated(mechanism(), count), 1e-6, accountant);
-      EXPECT_GE(now, before * (1 - 1e-4))
-          << name(accountant) << " at " << count;  // 1e-4: the grid's own excess
+      EXPECT_GE(now, before * (1 - 1e-4)) << name(accountant) << " at " << count;  // 1e-4: the grid's own excess
       before = now;
     }
   }
@@ -151,9 +146,7 @@ TEST_P(EveryMechanism, EpsilonAndDeltaAreInverse) {
   for (const Accountant accountant : kAccountants) {
     const double epsilon = epsilon_of(repeated(mechanism(), 10), 1e-5, accountant);
     if (!std::isfinite(epsilon)) continue;
-    EXPECT_LE(delta_at(repeated(mechanism(), 10), epsilon * (1 + 1e-3), accountant).value(),
-              1e-5 * (1 + 1e-3))
-        << name(accountant);
+    EXPECT_LE(delta_at(repeated(mechanism(), 10), epsilon * (1 + 1e-3), accountant).value(), 1e-5 * (1 + 1e-3)) << name(accountant);
   }
 }
 
@@ -181,8 +174,7 @@ INSTANTIATE_TEST_SUITE_P(Mechanisms, EveryMechanism, testing::ValuesIn(kFamilies
 
 TEST(Accountant, ForgetsTheOrderOfEvents) {
   const Plan one{Neighbours::kAddRemove, {{Gaussian{8, 1}, 20}, {Exponential{0.1}, 20}, {Laplace{9, 1}, 3}}};
-  const Plan other{Neighbours::kAddRemove,
-                   {{Laplace{9, 1}, 3}, {Exponential{0.1}, 20}, {Gaussian{8, 1}, 20}}};
+  const Plan other{Neighbours::kAddRemove, {{Laplace{9, 1}, 3}, {Exponential{0.1}, 20}, {Gaussian{8, 1}, 20}}};
   for (const Accountant accountant : kAccountants)
     EXPECT_EQ(epsilon_of(one, 1e-6, accountant), epsilon_of(other, 1e-6, accountant)) << name(accountant);
 }
@@ -194,30 +186,20 @@ TEST(Accountant, AgreesWithReferenceValues) {
     EXPECT_GE(got, want * (1 - 1e-6));
     EXPECT_LE(got, want * (1 + above));
   };
-  expect_near_above(epsilon_of(repeated(Gaussian{0.3, 1}, 1), 1e-3, Accountant::kPld), 15.153356399099104,
-                    1e-9);
-  expect_near_above(epsilon_of(repeated(Gaussian{1, 1}, 1), 1e-5, Accountant::kPld), 4.3771780956812245,
-                    1e-9);
+  expect_near_above(epsilon_of(repeated(Gaussian{0.3, 1}, 1), 1e-3, Accountant::kPld), 15.153356399099104, 1e-9);
+  expect_near_above(epsilon_of(repeated(Gaussian{1, 1}, 1), 1e-5, Accountant::kPld), 4.3771780956812245, 1e-9);
   expect_near_above(epsilon_of(repeated(Gaussian{1, 1}, 1), 1e-5, Accountant::kRdp), 4.728386984943314, 1e-6);
-  expect_near_above(epsilon_of(repeated(Laplace{0.5, 1}, 10), 1e-5, Accountant::kPld), 19.98996235600408,
-                    1e-3);
+  expect_near_above(epsilon_of(repeated(Laplace{0.5, 1}, 10), 1e-5, Accountant::kPld), 19.98996235600408, 1e-3);
   expect_near_above(epsilon_of(repeated(Pure{0.01}, 2), 1e-5, Accountant::kKov), 0.019960396232373098, 1e-6);
   expect_near_above(epsilon_of(repeated(Zcdp{1e-4}, 1), 1e-4, Accountant::kZcdp), 0.03464521054819533, 1e-6);
-  expect_near_above(epsilon_of({Neighbours::kAddRemove, {{Gaussian{30, 1}, 1000}, {Exponential{0.02}, 1000}}},
-                               1e-5, Accountant::kPld),
+  expect_near_above(epsilon_of({Neighbours::kAddRemove, {{Gaussian{30, 1}, 1000}, {Exponential{0.02}, 1000}}}, 1e-5, Accountant::kPld),
                     4.970306762072102, 1e-3);
-  expect_near_above(epsilon_of(repeated(SubsampledGaussian{0.5, 0.001}, 1), 1e-5, Accountant::kPld),
-                    0.3375997968374231, 1e-3);
-  expect_near_above(epsilon_of(repeated(SubsampledGaussian{0.5, 0.001}, 1), 1e-5, Accountant::kRdp),
-                    2.835152083414996, 1e-4);
-  expect_near_above(
-      epsilon_of(repeated(SubsampledGaussian{1, 0.01}, 100, Neighbours::kReplaceOne), 1e-5, Accountant::kPld),
-      0.8951248019153083, 2e-3);
-  expect_near_above(
-      epsilon_of(repeated(SubsampledGaussian{1.4146194065288467, 0.01}, 1000), 1e-5, Accountant::kPld), 1.0,
-      1e-3);
-  EXPECT_NEAR(delta_at(repeated(DiscreteGaussian{1, 1}, 1), 0.1, Accountant::kPld).value(),
-              0.36733538206129607, 1e-8);
+  expect_near_above(epsilon_of(repeated(SubsampledGaussian{0.5, 0.001}, 1), 1e-5, Accountant::kPld), 0.3375997968374231, 1e-3);
+  expect_near_above(epsilon_of(repeated(SubsampledGaussian{0.5, 0.001}, 1), 1e-5, Accountant::kRdp), 2.835152083414996, 1e-4);
+  expect_near_above(epsilon_of(repeated(SubsampledGaussian{1, 0.01}, 100, Neighbours::kReplaceOne), 1e-5, Accountant::kPld),
+                    0.8951248019153083, 2e-3);
+  expect_near_above(epsilon_of(repeated(SubsampledGaussian{1.4146194065288467, 0.01}, 1000), 1e-5, Accountant::kPld), 1.0, 1e-3);
+  EXPECT_NEAR(delta_at(repeated(DiscreteGaussian{1, 1}, 1), 0.1, Accountant::kPld).value(), 0.36733538206129607, 1e-8);
 }
 
 TEST(Accountant, ZcdpBudgetOfOneAtAMillionth) {
@@ -234,16 +216,13 @@ TEST(Accountant, PureCompositionWinsForOneOrTwoStepsByItself) {
 
 TEST(Accountant, ReplacingCostsMoreThanAddingUnderSampling) {
   for (const Accountant accountant : {Accountant::kRdp, Accountant::kPld, Accountant::kZcdp})
-    EXPECT_GT(
-        epsilon_of(repeated(SubsampledGaussian{1, 0.01}, 100, Neighbours::kReplaceOne), 1e-6, accountant),
-        1.05 *
-            epsilon_of(repeated(SubsampledGaussian{1, 0.01}, 100, Neighbours::kAddRemove), 1e-6, accountant))
+    EXPECT_GT(epsilon_of(repeated(SubsampledGaussian{1, 0.01}, 100, Neighbours::kReplaceOne), 1e-6, accountant),
+              1.05 * epsilon_of(repeated(SubsampledGaussian{1, 0.01}, 100, Neighbours::kAddRemove), 1e-6, accountant))
         << name(accountant);
 }
 
 TEST(Accountant, SamplingEverybodyIsThePlainGaussian) {
-  for (const Accountant accountant :
-       {Accountant::kBasic, Accountant::kZcdp, Accountant::kRdp, Accountant::kPld}) {
+  for (const Accountant accountant : {Accountant::kBasic, Accountant::kZcdp, Accountant::kRdp, Accountant::kPld}) {
     EXPECT_NEAR(epsilon_of(repeated(SubsampledGaussian{2, 1}, 9), 1e-6, accountant),
                 epsilon_of(repeated(Gaussian{2, 1}, 9), 1e-6, accountant), 1e-9);
     EXPECT_NEAR(epsilon_of(repeated(SubsampledGaussian{2, 1}, 9, Neighbours::kReplaceOne), 1e-6, accountant),
@@ -263,8 +242,7 @@ TEST(Accountant, SamplingRateOnlyEverHelps) {
 
 TEST(Accountant, FineDiscreteGaussianCostsTheContinuousOne) {
   const double continuous = epsilon_of(repeated(Gaussian{40, 1}, 100), 1e-6);
-  const double discrete =
-      epsilon_of(repeated(DiscreteGaussian{40.0 * (1 << 24), 1.0 * (1 << 24), 100}, 100), 1e-6);
+  const double discrete = epsilon_of(repeated(DiscreteGaussian{40.0 * (1 << 24), 1.0 * (1 << 24), 100}, 100), 1e-6);
   EXPECT_GE(discrete, continuous);
   EXPECT_LE(discrete, continuous * (1 + 1e-4));
 }
@@ -297,8 +275,7 @@ double exact_delta(double range, double pure, double epsilon) {
     const double from = std::max(needed, -range);
     if (from >= range) continue;
     const double chance = 1 / (1 + std::exp(-sign * pure));
-    delta += chance * 2 * c *
-             (std::exp(range / 2) - std::exp(from / 2) - std::exp(needed) * (std::exp(-from / 2) - std::exp(-range / 2)));
+    delta += chance * 2 * c * (std::exp(range / 2) - std::exp(from / 2) - std::exp(needed) * (std::exp(-from / 2) - std::exp(-range / 2)));
   }
   return delta;
 }
@@ -337,9 +314,7 @@ TEST(Accountant, MixedPureStepsAreBoundedByTheirExactComposition) {
   // Two different steps: delta(epsilon) has four outcomes and can be written down.
   const double a = 0.4, b = 0.9, epsilon = 0.6;
   const double pa = 1 / (1 + std::exp(-a)), pb = 1 / (1 + std::exp(-b));
-  const auto term = [&](double p, double loss) {
-    return loss > epsilon ? p * -std::expm1(epsilon - loss) : 0;
-  };
+  const auto term = [&](double p, double loss) { return loss > epsilon ? p * -std::expm1(epsilon - loss) : 0; };
   const double exact = term(pa * pb, a + b) + term((1 - pa) * pb, b - a) + term(pa * (1 - pb), a - b);
   const Plan plan{Neighbours::kAddRemove, {{Pure{a}, 1}, {Pure{b}, 1}}};
   const double got = delta_at(plan, epsilon, Accountant::kKov).value();
@@ -348,8 +323,7 @@ TEST(Accountant, MixedPureStepsAreBoundedByTheirExactComposition) {
 }
 
 TEST(Accountant, RefusesEpsilonThatIsNotANumber) {
-  EXPECT_THAT(delta_at(repeated(Pure{1}, 1), std::nan("")).error().message,
-              HasSubstr("epsilon: must be a finite number"));
+  EXPECT_THAT(delta_at(repeated(Pure{1}, 1), std::nan("")).error().message, HasSubstr("epsilon: must be a finite number"));
 }
 
 TEST(Accountant, RefusesNegativeEpsilon) {
@@ -357,8 +331,7 @@ TEST(Accountant, RefusesNegativeEpsilon) {
 }
 
 TEST(Accountant, RefusesPlansThatAreNotValid) {
-  EXPECT_THAT(epsilon_at(repeated(Gaussian{0, 1}, 1), delta_of(1e-6)).error().message,
-              HasSubstr("events[0].sigma"));
+  EXPECT_THAT(epsilon_at(repeated(Gaussian{0, 1}, 1), delta_of(1e-6)).error().message, HasSubstr("events[0].sigma"));
   EXPECT_THAT(epsilon_at(repeated(Pure{1}, 0), delta_of(1e-6)).error().message, HasSubstr("events[0].count"));
   EXPECT_FALSE(renyi_of(repeated(Pure{1}, 1), 1.0));
 }
@@ -366,10 +339,9 @@ TEST(Accountant, RefusesPlansThatAreNotValid) {
 TEST(Accountant, ExtremeButLegalNumbersStayOrdered) {
   // No NaN, nothing negative, nothing optimistic against the plain sum.
   for (const Mechanism& m :
-       {Mechanism{Gaussian{1e-3, 1}}, Mechanism{Gaussian{1e9, 1}}, Mechanism{Laplace{1e-4, 1}},
-        Mechanism{Laplace{1e8, 1}}, Mechanism{SubsampledGaussian{0.02, 1e-6}},
-        Mechanism{SubsampledGaussian{1e6, 0.5}}, Mechanism{Exponential{5000}}, Mechanism{Exponential{1e-9}},
-        Mechanism{Pure{2000}}, Mechanism{Zcdp{1e6}}, Mechanism{DiscreteGaussian{0.2, 1}},
+       {Mechanism{Gaussian{1e-3, 1}}, Mechanism{Gaussian{1e9, 1}}, Mechanism{Laplace{1e-4, 1}}, Mechanism{Laplace{1e8, 1}},
+        Mechanism{SubsampledGaussian{0.02, 1e-6}}, Mechanism{SubsampledGaussian{1e6, 0.5}}, Mechanism{Exponential{5000}},
+        Mechanism{Exponential{1e-9}}, Mechanism{Pure{2000}}, Mechanism{Zcdp{1e6}}, Mechanism{DiscreteGaussian{0.2, 1}},
         Mechanism{DiscreteLaplace{0.05, 3}}, Mechanism{DiscreteLaplace{1e12, 1e11}}})
     for (const std::int64_t count : {std::int64_t{1}, std::int64_t{3}, std::int64_t{100000}})
       for (const double delta : {1e-30, 0.3})

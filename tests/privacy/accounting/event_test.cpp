@@ -48,9 +48,8 @@ TEST(Event, CountIsOneWhenLeftOut) {
 }
 
 TEST(Event, UnknownMechanismNamesTheClosestOne) {
-  EXPECT_THAT(
-      why_not(R"({"neighbours":"add-remove","events":[{"mechanism":"gausian","sigma":1,"sensitivity":1}]})"),
-      testing::AllOf(HasSubstr("e.json: events[0].mechanism"), HasSubstr("did you mean 'gaussian'")));
+  EXPECT_THAT(why_not(R"({"neighbours":"add-remove","events":[{"mechanism":"gausian","sigma":1,"sensitivity":1}]})"),
+              testing::AllOf(HasSubstr("e.json: events[0].mechanism"), HasSubstr("did you mean 'gaussian'")));
 }
 
 TEST(Event, UnknownKeyIsAnError) {
@@ -61,20 +60,17 @@ TEST(Event, UnknownKeyIsAnError) {
 
 TEST(Event, NeighboursAreNeverGuessed) {
   EXPECT_THAT(why_not(R"({"events":[]})"), HasSubstr("neighbours: is required"));
-  EXPECT_THAT(why_not(R"({"neighbours":"both","events":[]})"),
-              HasSubstr("must be replace-one or add-remove (got 'both')"));
+  EXPECT_THAT(why_not(R"({"neighbours":"both","events":[]})"), HasSubstr("must be replace-one or add-remove (got 'both')"));
 }
 
 TEST(Event, BrokenJsonNamesTheLine) {
-  EXPECT_THAT(why_not("{\n\"neighbours\": \"add-remove\",\n\"events\": [}"),
-              HasSubstr("e.json:3: is not valid JSON"));
+  EXPECT_THAT(why_not("{\n\"neighbours\": \"add-remove\",\n\"events\": [}"), HasSubstr("e.json:3: is not valid JSON"));
   EXPECT_THAT(why_not(""), HasSubstr("is not valid JSON"));
 }
 
 TEST(Event, SigmaZeroIsRefused) {
-  EXPECT_THAT(
-      why_not(R"({"neighbours":"add-remove","events":[{"mechanism":"gaussian","sigma":0,"sensitivity":1}]})"),
-      HasSubstr("e.json: events[0].sigma: must be a finite number above 0 (got '0')"));
+  EXPECT_THAT(why_not(R"({"neighbours":"add-remove","events":[{"mechanism":"gaussian","sigma":0,"sensitivity":1}]})"),
+              HasSubstr("e.json: events[0].sigma: must be a finite number above 0 (got '0')"));
   EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{0, 0.1}}));
   EXPECT_FALSE(validate(Mechanism{DiscreteGaussian{0, 1}}));
 }
@@ -82,10 +78,9 @@ TEST(Event, SigmaZeroIsRefused) {
 TEST(Event, NotANumberIsRefusedInEveryField) {
   const double nan = std::nan("");
   for (const Mechanism& bad :
-       {Mechanism{Gaussian{nan, 1}}, Mechanism{Gaussian{1, nan}}, Mechanism{Laplace{nan, 1}},
-        Mechanism{Laplace{1, nan}}, Mechanism{DiscreteGaussian{nan, 1}}, Mechanism{DiscreteLaplace{1, nan}},
-        Mechanism{Exponential{nan}}, Mechanism{Pure{nan}}, Mechanism{ApproxDp{nan, 0.1}},
-        Mechanism{ApproxDp{1, nan}}, Mechanism{Zcdp{nan}}, Mechanism{SubsampledGaussian{nan, 0.1}},
+       {Mechanism{Gaussian{nan, 1}}, Mechanism{Gaussian{1, nan}}, Mechanism{Laplace{nan, 1}}, Mechanism{Laplace{1, nan}},
+        Mechanism{DiscreteGaussian{nan, 1}}, Mechanism{DiscreteLaplace{1, nan}}, Mechanism{Exponential{nan}}, Mechanism{Pure{nan}},
+        Mechanism{ApproxDp{nan, 0.1}}, Mechanism{ApproxDp{1, nan}}, Mechanism{Zcdp{nan}}, Mechanism{SubsampledGaussian{nan, 0.1}},
         Mechanism{SubsampledGaussian{1, nan}}})
     EXPECT_FALSE(validate(bad)) << name(bad);
 }
@@ -110,8 +105,7 @@ TEST(Event, DeltaOfAStepMustBeInsideZeroOne) {
 }
 
 TEST(Event, SamplingRateMustBeAProbability) {
-  for (const double bad : {0.0, -0.1, 1.0000001})
-    EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{1, bad}})) << bad;
+  for (const double bad : {0.0, -0.1, 1.0000001}) EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{1, bad}})) << bad;
   EXPECT_TRUE(validate(Mechanism{SubsampledGaussian{1, 1.0}}));
 }
 
@@ -123,11 +117,8 @@ TEST(Event, SensitivityHasNoDefault) {
 
 TEST(Event, CountsThatOverflowAreRefused) {
   for (const char* bad : {"0", "-1", "1.5", "1e300", "9223372036854775808", "1000000000001", "\"3\""})
-    EXPECT_THAT(
-        why_not(
-            std::string(R"({"neighbours":"add-remove","events":[{"mechanism":"pure","epsilon":1,"count":)") +
-            bad + "}]}"),
-        HasSubstr("events[0].count: must be a whole number from 1 to 1000000000000"))
+    EXPECT_THAT(why_not(std::string(R"({"neighbours":"add-remove","events":[{"mechanism":"pure","epsilon":1,"count":)") + bad + "}]}"),
+                HasSubstr("events[0].count: must be a whole number from 1 to 1000000000000"))
         << bad;
 }
 

@@ -39,7 +39,7 @@ TEST(Extremes, RenyiOfReplaceOneFollowsItsPeakWhereverItLies) {
   struct Case {
     double sigma, rate, order;
   };
-  const std::vector<Case> cases{{30, 0.99, 1000}, {100, 0.999999, 3000}, {1, 0.9, 50},     {0.5, 0.7, 20},
+  const std::vector<Case> cases{{30, 0.99, 1000}, {100, 0.999999, 3000}, {1, 0.9, 50},      {0.5, 0.7, 20},
                                 {2, 0.3, 40},     {5, 0.5, 100},         {0.7, 0.999, 300}, {3, 0.01, 12}};
   for (const auto& [sigma, rate, order] : cases) {
     const double plain = renyi_by_a_plain_sum(sigma, rate, order);
@@ -66,8 +66,7 @@ TEST(Extremes, LessNoiseNeverCostsLess) {
 }
 
 TEST(Extremes, AlmostNoNoiseIsRefused) {
-  for (const double noise : {1e-10, 1e-160, 1e-300})
-    EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{noise, 0.5}}, "plan"));
+  for (const double noise : {1e-10, 1e-160, 1e-300}) EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{noise, 0.5}}, "plan"));
   EXPECT_FALSE(validate(Mechanism{Gaussian{1e-200, 1e200}}, "plan"));
   EXPECT_FALSE(validate(Mechanism{Pure{1e-200}}, "plan"));
 }
@@ -98,8 +97,7 @@ TEST(Extremes, CalibrationStaysWithinItsTarget) {
     double epsilon, delta, rate;
     std::int64_t steps;
   };
-  const std::vector<Case> cases{
-      {0.3, 5.43e-7, 0.00728, 6}, {1e-6, 1e-9, 0.01, 1'000'000}, {0.01, 1e-6, 0.1, 3}, {5, 1e-5, 0.5, 2}};
+  const std::vector<Case> cases{{0.3, 5.43e-7, 0.00728, 6}, {1e-6, 1e-9, 0.01, 1'000'000}, {0.01, 1e-6, 0.1, 3}, {5, 1e-5, 0.5, 2}};
   for (const auto& [epsilon, delta, rate, steps] : cases) {
     const Target target{Epsilon::make(epsilon).value(), Delta::make(delta).value(), Neighbours::kAddRemove};
     const auto noise = sampled_gaussian_noise(target, rate, steps);

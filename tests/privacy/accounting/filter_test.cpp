@@ -28,8 +28,7 @@ int allowed(Filter& filter, const Mechanism& mechanism) {
 }  // namespace
 
 TEST(Filter, WhatItLetsThroughStaysWithinTheBudget) {
-  for (const Mechanism& m : {Mechanism{Gaussian{20, 1}}, Mechanism{Exponential{0.05}},
-                             Mechanism{Laplace{25, 1}}, Mechanism{Pure{0.03}}}) {
+  for (const Mechanism& m : {Mechanism{Gaussian{20, 1}}, Mechanism{Exponential{0.05}}, Mechanism{Laplace{25, 1}}, Mechanism{Pure{0.03}}}) {
     Filter filter = Filter::make(budget(1, 1e-6)).value();
     const int count = allowed(filter, m);
     ASSERT_GT(count, 10) << name(m);
@@ -76,8 +75,7 @@ TEST(Filter, RenyiRulesSeeTheSampling) {
   const int by_zcdp = allowed(plain, m), by_renyi = allowed(renyi, m);
   EXPECT_LT(by_zcdp, 5);
   EXPECT_GT(by_renyi, 1000);
-  EXPECT_LE(epsilon_at({kRelation, {{m, by_renyi}}}, Delta::make(1e-5).value(), Accountant::kRdp).value(),
-            2.0);
+  EXPECT_LE(epsilon_at({kRelation, {{m, by_renyi}}}, Delta::make(1e-5).value(), Accountant::kRdp).value(), 2.0);
 }
 
 TEST(Filter, ApproximateStepsNeedAPartOfDelta) {
@@ -106,9 +104,7 @@ TEST(Filter, RefusesWhatIsNotAMechanism) {
 }
 
 TEST(PlannedFilter, AllowsThePlanInAnyOrderAndNotOneMore) {
-  PlannedFilter filter =
-      PlannedFilter::make({kRelation, {{Gaussian{5, 1}, 2}, {Exponential{0.1}, 2}, {Gaussian{5, 1}, 1}}})
-          .value();
+  PlannedFilter filter = PlannedFilter::make({kRelation, {{Gaussian{5, 1}, 2}, {Exponential{0.1}, 2}, {Gaussian{5, 1}, 1}}}).value();
   EXPECT_TRUE(filter.charge({Exponential{0.1}, 1}, kRelation));
   EXPECT_TRUE(filter.charge({Gaussian{5, 1}, 3}, kRelation));
   EXPECT_TRUE(filter.charge({Exponential{0.1}, 1}, kRelation));

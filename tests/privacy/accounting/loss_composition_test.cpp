@@ -51,12 +51,10 @@ TEST(LossComposition, KeepsItsDigitsFarOutInTheTail) {
 
 TEST(LossComposition, OneStepIsItsProfile) {
   for (const Mechanism& m : {Mechanism{Laplace{0.7, 1}}, Mechanism{Exponential{1.5}}, Mechanism{Pure{0.8}},
-                             Mechanism{SubsampledGaussian{0.9, 0.1}}, Mechanism{DiscreteGaussian{3, 2}},
-                             Mechanism{DiscreteLaplace{5, 7}}})
+                             Mechanism{SubsampledGaussian{0.9, 0.1}}, Mechanism{DiscreteGaussian{3, 2}}, Mechanism{DiscreteLaplace{5, 7}}})
     for (const Neighbours neighbours : {Neighbours::kAddRemove, Neighbours::kReplaceOne})
       for (const double epsilon : {0.0, 0.2, 0.6}) {
-        const double exact = step_delta(m, neighbours, epsilon),
-                     got = composed(step_loss(m, neighbours), 1).delta(epsilon, 1e-4);
+        const double exact = step_delta(m, neighbours, epsilon), got = composed(step_loss(m, neighbours), 1).delta(epsilon, 1e-4);
         EXPECT_GE(got, exact * (1 - 1e-9)) << name(m) << " " << epsilon;
         EXPECT_LE(got, exact * 1.01) << name(m) << " " << epsilon;
       }
@@ -64,9 +62,9 @@ TEST(LossComposition, OneStepIsItsProfile) {
 
 TEST(LossComposition, DeltaAtZeroIsTheSameInBothDirections) {
   // delta(0) is a total variation distance, which knows no direction.
-  for (const Mechanism& m : {Mechanism{Laplace{2, 1}}, Mechanism{Exponential{0.4}}, Mechanism{Pure{0.3}},
-                             Mechanism{SubsampledGaussian{0.8, 0.02}}, Mechanism{SubsampledGaussian{2, 0.3}},
-                             Mechanism{DiscreteGaussian{4, 1}}, Mechanism{DiscreteLaplace{6, 2}}})
+  for (const Mechanism& m :
+       {Mechanism{Laplace{2, 1}}, Mechanism{Exponential{0.4}}, Mechanism{Pure{0.3}}, Mechanism{SubsampledGaussian{0.8, 0.02}},
+        Mechanism{SubsampledGaussian{2, 0.3}}, Mechanism{DiscreteGaussian{4, 1}}, Mechanism{DiscreteLaplace{6, 2}}})
     for (const std::int64_t count : {1, 20, 200}) {
       const auto steps = composed(step_loss(m, Neighbours::kAddRemove), count);
       const double forward = steps.delta_in(+1, 0), backward = steps.delta_in(-1, 0);

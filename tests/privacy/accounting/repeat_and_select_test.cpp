@@ -12,7 +12,9 @@ using namespace parley::privacy;
 
 namespace {
 const Delta kDelta = *Delta::make(1e-6);
-Plan gaussian(double sigma) { return {Neighbours::kReplaceOne, {{Gaussian{sigma, 1.0}, 1}}}; }
+Plan gaussian(double sigma) {
+  return {Neighbours::kReplaceOne, {{Gaussian{sigma, 1.0}, 1}}};
+}
 }  // namespace
 
 TEST(RandomRepetitions, FollowTheLogarithmicLaw) {
@@ -67,7 +69,8 @@ TEST(RandomRepetitions, CostAtLeastTheFormulaAtEveryOrder) {
 
 TEST(RandomRepetitions, TheDearestPlanDecides) {
   const RandomRepetitions repetitions = *RandomRepetitions::make(5);
-  EXPECT_EQ(*repetitions.epsilon_at(std::vector{gaussian(5), gaussian(50)}, kDelta), *repetitions.epsilon_at(std::vector{gaussian(5)}, kDelta));
+  EXPECT_EQ(*repetitions.epsilon_at(std::vector{gaussian(5), gaussian(50)}, kDelta),
+            *repetitions.epsilon_at(std::vector{gaussian(5)}, kDelta));
 }
 
 TEST(RandomRepetitions, RefuseWhatHasNoMeaning) {

@@ -24,7 +24,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Budget budget(double epsilon, double delta) { return {*Epsilon::make(epsilon), *Delta::make(delta)}; }
+Budget budget(double epsilon, double delta) {
+  return {*Epsilon::make(epsilon), *Delta::make(delta)};
+}
 
 Charge pure(const std::string& run, const std::string& key, double epsilon) {
   return {run, key, {Pure{epsilon}, 1}};
@@ -39,9 +41,7 @@ void run_sql(const fs::path& folder, const std::string& sql) {
 
 class LedgerTest : public ::testing::Test {
  protected:
-  void TearDown() override {
-    fs::permissions(folder_.path(), fs::perms::owner_all, fs::perm_options::add);
-  }
+  void TearDown() override { fs::permissions(folder_.path(), fs::perms::owner_all, fs::perm_options::add); }
   Ledger opened() {
     auto ledger = Ledger::open(folder_.path());
     if (!ledger) throw std::runtime_error(ledger.error().message);
@@ -236,12 +236,12 @@ TEST_P(TamperedLedger, Shows) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, TamperedLedger,
-    ::testing::Values("UPDATE entry SET content = replace(content, '0.1', '0.01') WHERE number = 3",
-                      "DELETE FROM entry WHERE number = 3", "DELETE FROM entry WHERE number = 4",
-                      "UPDATE entry SET data_set = 'others' WHERE number = 2",
-                      "DELETE FROM entry WHERE number = 4; UPDATE head SET number = 3",
-                      "INSERT INTO entry SELECT 5, time, kind, data_set, unit, neighbours, run, 'd', content, hash FROM entry WHERE number = 4",
-                      "DELETE FROM head"));
+    ::testing::Values(
+        "UPDATE entry SET content = replace(content, '0.1', '0.01') WHERE number = 3", "DELETE FROM entry WHERE number = 3",
+        "DELETE FROM entry WHERE number = 4", "UPDATE entry SET data_set = 'others' WHERE number = 2",
+        "DELETE FROM entry WHERE number = 4; UPDATE head SET number = 3",
+        "INSERT INTO entry SELECT 5, time, kind, data_set, unit, neighbours, run, 'd', content, hash FROM entry WHERE number = 4",
+        "DELETE FROM head"));
 
 TEST_F(LedgerTest, TheFileItselfRefusesChanges) {
   {

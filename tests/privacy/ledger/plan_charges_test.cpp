@@ -160,14 +160,20 @@ TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
       Ledger ledger = opened();
       budget_hash = ledger.entries()->back().hash;
     }
-    Entry forged{.number = 2, .time = 1, .kind = "plan", .purse = kPatients, .run = "a", .key = "plan",
+    Entry forged{.number = 2,
+                 .time = 1,
+                 .kind = "plan",
+                 .purse = kPatients,
+                 .run = "a",
+                 .key = "plan",
                  .content = to_json(ChargedPlan{plan, {stated, stated > 0 ? 1e-6 : 0.0}}, 10, 10)};
     const std::string hash = linked(budget_hash, forged);
     sqlite3* connection = nullptr;
     ASSERT_EQ(sqlite3_open((folder_ / "ledger.sqlite").c_str(), &connection), SQLITE_OK);
     const std::string sql = fmt::format(
         "INSERT INTO entry VALUES (2, 1, 'plan', 'patients', 'record', 'replace-one', 'a', 'plan', '{0}', '{1}');"
-        "UPDATE head SET number = 2, hash = '{1}'", forged.content, hash);
+        "UPDATE head SET number = 2, hash = '{1}'",
+        forged.content, hash);
     ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
     sqlite3_close(connection);
     Ledger ledger = opened();
@@ -183,7 +189,8 @@ TEST_F(PlanChargesTest, APlanThatCostsDeltaAloneIsCountedAsThat) {
   Ledger ledger = opened();
   ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(1.0), *Delta::make(3e-6), Composition::kPlans}));
   for (const char* run : {"a", "b"}) {
-    const auto receipt = ledger.charge_plan(kPatients, {.run = run, .key = "plan", .step = {{Gaussian{1e7, 1}, 1}}, .steps = 4, .delta = kDelta});
+    const auto receipt =
+        ledger.charge_plan(kPatients, {.run = run, .key = "plan", .step = {{Gaussian{1e7, 1}, 1}}, .steps = 4, .delta = kDelta});
     ASSERT_TRUE(receipt) << receipt.error().message;
     EXPECT_EQ(receipt->epsilon, 0);
     EXPECT_EQ(receipt->delta, 1e-6);

@@ -16,8 +16,7 @@ namespace {
 MaskSecret secret_of(std::string_view hex) {
   MaskSecret secret{};
   auto* bytes = reinterpret_cast<unsigned char*>(secret.data());
-  for (std::size_t i = 0; i < 32; ++i)
-    bytes[i] = static_cast<unsigned char>(std::stoi(std::string(hex.substr(2 * i, 2)), nullptr, 16));
+  for (std::size_t i = 0; i < 32; ++i) bytes[i] = static_cast<unsigned char>(std::stoi(std::string(hex.substr(2 * i, 2)), nullptr, 16));
   return secret;
 }
 
@@ -40,9 +39,8 @@ std::vector<std::string> keys_of(const std::vector<MaskSecret>& secrets) {
 }  // namespace
 
 TEST(PairwiseMasks, UsesTheStandardsKeys) {
-  EXPECT_EQ(
-      hex_of(*mask_public_key(secret_of("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"))),
-      "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a");
+  EXPECT_EQ(hex_of(*mask_public_key(secret_of("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"))),
+            "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a");
 }
 
 TEST(PairwiseMasks, RefusesKeysThatHideNothing) {

@@ -87,8 +87,7 @@ TEST(FixedExp2, StaysInsideItsErrorBoundOverTheWholeRange) {
   for (int i = 0; i < 400'000; ++i) {
     const std::uint64_t y = bits.next_u64() >> (i % 8);
     const long double exact = std::ldexp(exp2l(-static_cast<long double>(y) * 0x1p-58L), 63);
-    const auto difference =
-        static_cast<std::int64_t>(std::fabs(static_cast<long double>(exp2(y)) - exact) + 1);
+    const auto difference = static_cast<std::int64_t>(std::fabs(static_cast<long double>(exp2(y)) - exact) + 1);
     worst = std::max(worst, difference);
   }
   EXPECT_LE(worst, FixedExp2::kError);

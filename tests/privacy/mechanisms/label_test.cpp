@@ -20,8 +20,7 @@ TEST(RandomisedResponse, TellsTheTruthAsOftenAsItSays) {
     for (const std::size_t classes : {2, 3, 10}) {
       const auto response = RandomisedResponse::make(epsilon, classes).value();
       constexpr int kDraws = 20000;
-      std::vector<double> counts(classes),
-          law(classes, 1 / (std::exp(epsilon) + static_cast<double>(classes) - 1));
+      std::vector<double> counts(classes), law(classes, 1 / (std::exp(epsilon) + static_cast<double>(classes) - 1));
       law[1] = response.truth_probability();
       EXPECT_NEAR(law[1] / law[0], std::exp(epsilon), 1e-9 * std::exp(epsilon));
       for (int i = 0; i < kDraws; ++i) ++counts.at(response.respond(1, bits).value());
@@ -70,9 +69,7 @@ TEST(LabelLaplace, HasTheStandardDeviationOfTheTheory) {
       const double x = static_cast<double>(cell >= 0 ? cell : -cell - 1);
       return (std::exp(-x) - std::exp(-x - 1)) / 2;
     };
-    EXPECT_GT(statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law),
-              kAlarm)
-        << epsilon;
+    EXPECT_GT(statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law), kAlarm) << epsilon;
   }
 }
 

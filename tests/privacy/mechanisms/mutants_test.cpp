@@ -39,8 +39,7 @@ bool follows(const std::function<std::int64_t()>& draw, int draws, std::int64_t 
 }
 
 // Procedure 2: does the mechanism keep epsilon on two neighbours? False when the counts of `event` refute it.
-bool keeps(double epsilon, const std::function<bool()>& event_here, const std::function<bool()>& event_there,
-           int trials) {
+bool keeps(double epsilon, const std::function<bool()>& event_here, const std::function<bool()>& event_there, int trials) {
   double here = 0, there = 0;
   for (int i = 0; i < trials; ++i) {
     here += event_here() ? 1 : 0;
@@ -56,16 +55,13 @@ bool independent(const Noise& noise, Bits& first, Bits& second, const Pmf& pmf) 
   double equal = 0, chance = 0;
   for (int i = 0; i < kDraws; ++i) equal += noise.draw(first) == noise.draw(second) ? 1 : 0;
   for (std::int64_t z = -200; z <= 200; ++z) chance += pmf(z) * pmf(z);
-  return 2 * std::min(statistics::binomial_at_least(equal, kDraws, chance),
-                      statistics::binomial_at_most(equal, kDraws, chance)) >
-         kAlarm;
+  return 2 * std::min(statistics::binomial_at_least(equal, kDraws, chance), statistics::binomial_at_most(equal, kDraws, chance)) > kAlarm;
 }
 
 bool laplace_follows(double drawn_scale) {
   SeededGenerator bits(1);
   const auto noise = DiscreteLaplaceNoise::make(drawn_scale, Grain{0}).value();
-  return follows([&] { return noise.draw(bits); }, 100'000, 20,
-                 [](std::int64_t z) { return reference::discrete_laplace(z, 4); });
+  return follows([&] { return noise.draw(bits); }, 100'000, 20, [](std::int64_t z) { return reference::discrete_laplace(z, 4); });
 }
 
 bool discrete_gaussian_follows(double drawn_sigma) {
@@ -77,8 +73,7 @@ bool discrete_gaussian_follows(double drawn_sigma) {
 bool rounded_gaussian_follows(double drawn_sigma) {
   SeededGenerator bits(3);
   const auto noise = RoundedGaussianNoise::make(drawn_sigma, Grain{0}).value();
-  return follows([&] { return noise.draw(bits); }, 100'000, 15,
-                 [](std::int64_t z) { return reference::rounded_gaussian(z, 4); });
+  return follows([&] { return noise.draw(bits); }, 100'000, 15, [](std::int64_t z) { return reference::rounded_gaussian(z, 4); });
 }
 
 // Selections over four scores at epsilon = 1; a smaller noise is a larger epsilon.
@@ -87,8 +82,8 @@ bool selection_follows(double drawn_epsilon, const std::vector<double>& law) {
   SeededGenerator bits(4);
   const std::vector<double> scores = {3, -2, 2.5, 0};
   const auto selection = Selection::make({.epsilon = drawn_epsilon, .sensitivity = 1}).value();
-  return follows([&] { return static_cast<std::int64_t>(selection.select(scores, bits).value()); }, 100'000,
-                 4, [&](std::int64_t i) { return i >= 0 && i < 4 ? law[static_cast<std::size_t>(i)] : 0.0; });
+  return follows([&] { return static_cast<std::int64_t>(selection.select(scores, bits).value()); }, 100'000, 4,
+                 [&](std::int64_t i) { return i >= 0 && i < 4 ? law[static_cast<std::size_t>(i)] : 0.0; });
 }
 
 // Noisy max claimed at epsilon = 1 on two scores of which a record lowers one and raises the other.
@@ -97,19 +92,16 @@ bool noisy_max_keeps(Scores treated_as) {
   const auto selection = NoisyMax::make({.epsilon = 1, .sensitivity = 1, .scores = treated_as}).value();
   const std::vector<double> here = {-1, -4}, there = {0, -5};
   return keeps(
-      1, [&] { return selection.select(here, bits).value() == 1; },
-      [&] { return selection.select(there, bits).value() == 1; }, 300'000);
+      1, [&] { return selection.select(here, bits).value() == 1; }, [&] { return selection.select(there, bits).value() == 1; }, 300'000);
 }
 
 // The exponential mechanism, the same way.
 bool exponential_keeps(Scores treated_as) {
   SeededGenerator bits(6);
-  const auto selection =
-      ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = treated_as}).value();
+  const auto selection = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = treated_as}).value();
   const std::vector<double> here = {-1, -4}, there = {0, -5};
   return keeps(
-      1, [&] { return selection.select(here, bits).value() == 1; },
-      [&] { return selection.select(there, bits).value() == 1; }, 300'000);
+      1, [&] { return selection.select(here, bits).value() == 1; }, [&] { return selection.select(there, bits).value() == 1; }, 300'000);
 }
 
 // A value of sensitivity 1.2, rounded to a grain of 1 and released at epsilon = 1. The neighbours 0.4 and 1.6
@@ -204,9 +196,7 @@ TEST(Mutants, NoiseTwentyPercentTooSmallIsCaughtOnLabels) {
     const auto drawn = RandomisedResponse::make(drawn_epsilon, 3).value();
     return follows([&] { return static_cast<std::int64_t>(drawn.respond(0, bits).value()); }, 50'000, 2,
                    [&](std::int64_t label) {
-                     return label < 0    ? 0.0
-                            : label == 0 ? claimed.truth_probability()
-                                         : (1 - claimed.truth_probability()) / 2;
+                     return label < 0 ? 0.0 : label == 0 ? claimed.truth_probability() : (1 - claimed.truth_probability()) / 2;
                    });
   };
   EXPECT_TRUE(response_follows(1));
@@ -214,8 +204,8 @@ TEST(Mutants, NoiseTwentyPercentTooSmallIsCaughtOnLabels) {
   const auto label_follows = [](double drawn_epsilon) {
     SeededGenerator bits(9);
     const auto mechanism = LabelLaplace::make(drawn_epsilon, 2, Grain{0}).value();
-    return follows([&] { return mechanism.release(std::vector<std::size_t>{0}, bits).value()[1]; }, 50'000,
-                   10, [](std::int64_t z) { return reference::discrete_laplace(z, 2); });
+    return follows([&] { return mechanism.release(std::vector<std::size_t>{0}, bits).value()[1]; }, 50'000, 10,
+                   [](std::int64_t z) { return reference::discrete_laplace(z, 2); });
   };
   EXPECT_TRUE(label_follows(1));
   EXPECT_FALSE(label_follows(1 / kTooSmall));
@@ -250,11 +240,9 @@ TEST(Mutants, ASeedReusedAcrossRoundsIsCaught) {
   EXPECT_TRUE(independent(noise, *round(0), *round(1), pmf));
   EXPECT_FALSE(independent(noise, *round(0), *round(0), pmf));
   const auto secure = std::move(SecureGenerator::from_system()).value();
-  EXPECT_TRUE(
-      independent(noise, *secure->fork("clinic", 0).value(), *secure->fork("clinic", 1).value(), pmf));
+  EXPECT_TRUE(independent(noise, *secure->fork("clinic", 0).value(), *secure->fork("clinic", 1).value(), pmf));
   // The secure source forgives even a label used twice.
-  EXPECT_TRUE(
-      independent(noise, *secure->fork("clinic", 0).value(), *secure->fork("clinic", 0).value(), pmf));
+  EXPECT_TRUE(independent(noise, *secure->fork("clinic", 0).value(), *secure->fork("clinic", 0).value(), pmf));
 }
 
 TEST(Mutants, RoundingLeftOutOfTheSensitivityIsCaught) {
@@ -275,10 +263,7 @@ TEST(Mutants, FixedSizeBatchesAreNotPoisson) {
   const auto sizes_follow = [](const std::function<std::size_t()>& size) {
     return follows([&] { return static_cast<std::int64_t>(size()); }, kDraws, 8,
                    [](std::int64_t k) {
-                     return k < 0 ? 0.0
-                                  : std::exp(std::lgamma(9) - std::lgamma(k + 1.0) -
-                                             std::lgamma(9.0 - static_cast<double>(k))) /
-                                        256;
+                     return k < 0 ? 0.0 : std::exp(std::lgamma(9) - std::lgamma(k + 1.0) - std::lgamma(9.0 - static_cast<double>(k))) / 256;
                    });
   };
   SeededGenerator bits(12);

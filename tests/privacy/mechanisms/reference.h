@@ -68,8 +68,7 @@ inline std::vector<double> permute_and_flip(std::span<const double> scores, doub
       for (std::size_t k = polynomial.size() - 1; k > 0; --k) polynomial[k] -= accept * polynomial[k - 1];
     }
     double integral = 0;
-    for (std::size_t k = 0; k < polynomial.size(); ++k)
-      integral += polynomial[k] / static_cast<double>(k + 1);
+    for (std::size_t k = 0; k < polynomial.size(); ++k) integral += polynomial[k] / static_cast<double>(k + 1);
     out[i] = std::exp(eta * (scores[i] - top)) * integral;
   }
   return out;

@@ -22,17 +22,10 @@ using statistics::kAlarm;
 
 namespace {
 
-const std::vector<std::vector<double>> kScoreLists = {{0},
-                                                      {0, 0},
-                                                      {0, 1},
-                                                      {3, -2, 2.5, 0},
-                                                      {1, 1, 1, 1, 1, 1, 1},
-                                                      {-1000, -1001, -1003},
-                                                      {0, -30, -60},
-                                                      {5, 4.9, 4.8, 0, -100, 4.85}};
+const std::vector<std::vector<double>> kScoreLists = {
+    {0}, {0, 0}, {0, 1}, {3, -2, 2.5, 0}, {1, 1, 1, 1, 1, 1, 1}, {-1000, -1001, -1003}, {0, -30, -60}, {5, 4.9, 4.8, 0, -100, 4.85}};
 
-double p_value_of(const std::function<std::size_t()>& select, std::span<const double> probabilities,
-                  int draws) {
+double p_value_of(const std::function<std::size_t()>& select, std::span<const double> probabilities, int draws) {
   std::vector<double> counts(probabilities.size());
   for (int i = 0; i < draws; ++i) ++counts.at(select());
   return statistics::p_value(counts, probabilities, draws);
@@ -56,11 +49,8 @@ TEST(ExponentialSelection, BothWaysFollowTheLaw) {
     for (const double epsilon : {0.1, 1.0, 4.0}) {
       const auto selection = ExponentialSelection::make({.epsilon = epsilon, .sensitivity = 1}).value();
       const auto law = reference::exponential_mechanism(scores, epsilon / 2);
-      EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm)
-          << epsilon;
-      EXPECT_GT(p_value_of([&] { return selection.select_by_rejection(scores, bits).value(); }, law, 20000),
-                kAlarm)
-          << epsilon;
+      EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm) << epsilon;
+      EXPECT_GT(p_value_of([&] { return selection.select_by_rejection(scores, bits).value(); }, law, 20000), kAlarm) << epsilon;
     }
 }
 
@@ -68,34 +58,25 @@ TEST(ExponentialSelection, FollowsTheLawWithTheSecureSource) {
   const auto bits = std::move(SecureGenerator::from_system()).value();
   const std::vector<double> scores = {3, -2, 2.5, 0};
   const auto selection = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1}).value();
-  EXPECT_GT(p_value_of([&] { return selection.select(scores, *bits).value(); },
-                       reference::exponential_mechanism(scores, 0.5), 50000),
+  EXPECT_GT(p_value_of([&] { return selection.select(scores, *bits).value(); }, reference::exponential_mechanism(scores, 0.5), 50000),
             kAlarm);
 }
 
 TEST(ExponentialSelection, MonotoneScoresAndOtherSensitivitiesChangeTheRate) {
   SeededGenerator bits(2);
   const std::vector<double> scores = {3, -2, 2.5, 0};
-  const auto monotone =
-      ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = Scores::kMonotone}).value();
-  EXPECT_GT(p_value_of([&] { return monotone.select(scores, bits).value(); },
-                       reference::exponential_mechanism(scores, 1), 50000),
-            kAlarm);
+  const auto monotone = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = Scores::kMonotone}).value();
+  EXPECT_GT(p_value_of([&] { return monotone.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 1), 50000), kAlarm);
   const auto wide = ExponentialSelection::make({.epsilon = 1, .sensitivity = 0.25}).value();
-  EXPECT_GT(p_value_of([&] { return wide.select(scores, bits).value(); },
-                       reference::exponential_mechanism(scores, 2), 50000),
-            kAlarm);
+  EXPECT_GT(p_value_of([&] { return wide.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 2), 50000), kAlarm);
 }
 
 TEST(ExponentialSelection, CountsTheRoundingOfACoarseGrain) {
   // Sensitivity 1.2 on a grain of 1 becomes 2: the rate is epsilon / 4 per unit, not epsilon / 2.4.
   SeededGenerator bits(3);
   const std::vector<double> scores = {3, 0};
-  const auto coarse =
-      ExponentialSelection::make({.epsilon = 1, .sensitivity = 1.2, .grain = Grain{0}}).value();
-  EXPECT_GT(p_value_of([&] { return coarse.select(scores, bits).value(); },
-                       reference::exponential_mechanism(scores, 0.25), 50000),
-            kAlarm);
+  const auto coarse = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1.2, .grain = Grain{0}}).value();
+  EXPECT_GT(p_value_of([&] { return coarse.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 0.25), 50000), kAlarm);
 }
 
 TEST(ExponentialSelection, FollowsTheLawOverThousandsOfCandidates) {
@@ -138,8 +119,7 @@ TEST(ExponentialTree, FollowsTheLawBeforeAndAfterUpdates) {
   std::vector<double> scores = {3, -2, 2.5, 0, 1, 1};
   auto tree = ExponentialTree::make(unit_selection(), scores).value();
   const auto check = [&] {
-    return p_value_of([&] { return tree.select(bits).value(); },
-                      reference::exponential_mechanism(scores, 0.5), 20000);
+    return p_value_of([&] { return tree.select(bits).value(); }, reference::exponential_mechanism(scores, 0.5), 20000);
   };
   EXPECT_GT(check(), kAlarm);
   const auto change = [&](std::size_t index, double score) {
@@ -288,8 +268,7 @@ TEST(PermuteAndFlip, FollowsTheLaw) {
     for (const double epsilon : {0.1, 1.0, 4.0}) {
       const auto selection = PermuteAndFlip::make({.epsilon = epsilon, .sensitivity = 1}).value();
       const auto law = reference::permute_and_flip(scores, epsilon / 2);
-      EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm)
-          << epsilon;
+      EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm) << epsilon;
     }
 }
 
@@ -304,15 +283,13 @@ TEST(NoisyMax, FollowsTheLaw) {
     for (const double epsilon : {0.1, 1.0, 4.0}) {
       const auto selection = NoisyMax::make({.epsilon = epsilon, .sensitivity = 1}).value();
       const auto law = reference::noisy_max_laplace(scores, 2 / epsilon);
-      EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm)
-          << epsilon;
+      EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm) << epsilon;
     }
 }
 
 TEST(NoisyMax, PaysTwiceTheSensitivityUnlessScoresAreMonotone) {
   const auto general = NoisyMax::make({.epsilon = 0.5, .sensitivity = 1}).value();
-  const auto monotone =
-      NoisyMax::make({.epsilon = 0.5, .sensitivity = 1, .scores = Scores::kMonotone}).value();
+  const auto monotone = NoisyMax::make({.epsilon = 0.5, .sensitivity = 1, .scores = Scores::kMonotone}).value();
   EXPECT_NEAR(general.scale_in_grains() * general.grain().value(), 4, 1e-12);
   EXPECT_NEAR(monotone.scale_in_grains() * monotone.grain().value(), 2, 1e-12);
   EXPECT_GE(general.scale_in_grains() * general.grain().value(), 4);
@@ -335,8 +312,7 @@ TEST(TopK, OneShotAndPeelingFollowTheSameLawOfOrderedLists) {
   for (const bool one_shot : {true, false}) {
     std::map<std::vector<std::size_t>, double> seen;
     constexpr int kDraws = 50000;
-    for (int i = 0; i < kDraws; ++i)
-      ++seen[one_shot ? top.one_shot(scores, bits).value() : top.peel(scores, bits).value()];
+    for (int i = 0; i < kDraws; ++i) ++seen[one_shot ? top.one_shot(scores, bits).value() : top.peel(scores, bits).value()];
     std::vector<double> counts, probabilities;
     for (const auto& [list, probability] : law) {
       counts.push_back(seen[list]);
@@ -364,8 +340,8 @@ TEST(TopK, TakesEveryIndexOnceAndSaysWhatItCosts) {
 TEST(Selections, RefuseBadSettings) {
   const double inf = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, std::nan(""), inf}) {
-    for (const SelectionSettings settings : {SelectionSettings{.epsilon = bad, .sensitivity = 1},
-                                             SelectionSettings{.epsilon = 1, .sensitivity = bad}}) {
+    for (const SelectionSettings settings :
+         {SelectionSettings{.epsilon = bad, .sensitivity = 1}, SelectionSettings{.epsilon = 1, .sensitivity = bad}}) {
       EXPECT_FALSE(ExponentialSelection::make(settings));
       EXPECT_FALSE(PermuteAndFlip::make(settings));
       EXPECT_FALSE(NoisyMax::make(settings));
@@ -383,12 +359,8 @@ TEST(Selections, RefuseBadScoresAndReleaseNothing) {
   const auto noisy = NoisyMax::make(settings).value();
   const auto top = TopK::make(settings, 1).value();
   const double inf = std::numeric_limits<double>::infinity();
-  for (const std::vector<double>& bad : {std::vector<double>{},
-                                         {1, std::nan(""), 2},
-                                         {1, 2, 3, 4, inf},
-                                         {-inf, 0},
-                                         {1e30, 0},
-                                         {std::nan("")}}) {
+  for (const std::vector<double>& bad :
+       {std::vector<double>{}, {1, std::nan(""), 2}, {1, 2, 3, 4, inf}, {-inf, 0}, {1e30, 0}, {std::nan("")}}) {
     EXPECT_FALSE(exponential.select(bad, bits));
     EXPECT_FALSE(exponential.select_by_rejection(bad, bits));
     EXPECT_FALSE(flip.select(bad, bits));

@@ -27,8 +27,7 @@ double p_value(std::span<const double> counts, std::span<const double> probabili
 
 // The same for draws of whole numbers z = -reach..reach with the given pmf; everything outside is one cell.
 template <class Pmf>
-double p_value(const std::map<std::int64_t, double>& histogram, double draws, std::int64_t reach,
-               const Pmf& pmf) {
+double p_value(const std::map<std::int64_t, double>& histogram, double draws, std::int64_t reach, const Pmf& pmf) {
   std::vector<double> counts, probabilities;
   for (std::int64_t z = -reach; z <= reach; ++z) {
     const auto found = histogram.find(z);

@@ -64,12 +64,9 @@ double regret_of(double epsilon) {
 TEST(Utility, OfValuesFallsWithEpsilon) {
   // A fixed grain far below every scale: the noise, not the grid, is what is measured.
   const Grain grain{-12};
-  expect_rising(
-      [&](double epsilon) { return mean_error(DiscreteLaplaceNoise::make(1 / epsilon, grain).value()); }, 8);
-  expect_rising(
-      [&](double epsilon) { return mean_error(DiscreteGaussianNoise::make(1 / epsilon, grain).value()); }, 8);
-  expect_rising(
-      [&](double epsilon) { return mean_error(RoundedGaussianNoise::make(1 / epsilon, grain).value()); }, 8);
+  expect_rising([&](double epsilon) { return mean_error(DiscreteLaplaceNoise::make(1 / epsilon, grain).value()); }, 8);
+  expect_rising([&](double epsilon) { return mean_error(DiscreteGaussianNoise::make(1 / epsilon, grain).value()); }, 8);
+  expect_rising([&](double epsilon) { return mean_error(RoundedGaussianNoise::make(1 / epsilon, grain).value()); }, 8);
 }
 
 TEST(Utility, OfSelectionsFallsWithEpsilon) {
@@ -78,9 +75,7 @@ TEST(Utility, OfSelectionsFallsWithEpsilon) {
   expect_rising(regret_of<NoisyMax>, 1.1);
   expect_rising(
       [](double epsilon) {
-        auto tree = ExponentialTree::make(
-                        ExponentialSelection::make({.epsilon = epsilon, .sensitivity = 1}).value(), kScores)
-                        .value();
+        auto tree = ExponentialTree::make(ExponentialSelection::make({.epsilon = epsilon, .sensitivity = 1}).value(), kScores).value();
         return mean_regret([&](Bits& bits) { return tree.select(bits).value(); });
       },
       1.1);
@@ -117,9 +112,7 @@ TEST(Utility, OfLabelsFallsWithEpsilon) {
   expect_rising(
       [&](double epsilon) {
         const auto mechanism = LabelLaplace::make(epsilon, 3).value();
-        return lies([&](Bits& bits) {
-          return mechanism.most_likely(mechanism.release(std::vector<std::size_t>{1}, bits).value())[0];
-        });
+        return lies([&](Bits& bits) { return mechanism.most_likely(mechanism.release(std::vector<std::size_t>{1}, bits).value())[0]; });
       },
       1.01);
 }

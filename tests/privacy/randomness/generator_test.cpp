@@ -61,8 +61,7 @@ TEST(SecureGenerator, TwoGeneratorsAndTwoForksOfOneLabelShareNoWord) {
   const auto fork_a = one->fork("party").value();
   const auto fork_b = one->fork("party").value();
   std::set<std::uint64_t> seen;
-  for (Bits* bits :
-       {static_cast<Bits*>(one.get()), static_cast<Bits*>(two.get()), fork_a.get(), fork_b.get()})
+  for (Bits* bits : {static_cast<Bits*>(one.get()), static_cast<Bits*>(two.get()), fork_a.get(), fork_b.get()})
     for (const auto word : draw(*bits, 5000)) seen.insert(word);
   // 20,000 words of 64 bits collide by chance with probability 1.1e-11.
   EXPECT_EQ(seen.size(), 20000u);
@@ -89,8 +88,7 @@ TEST(SecureGenerator, AProcessClonedBehindLibcsBackDrawsOtherWordsToo) {
   if (!kernel_can_wipe) GTEST_SKIP() << "this kernel has no MADV_WIPEONFORK";
   const auto bits = secure();
   bits->next_u64();
-  const std::uint64_t in_child =
-      first_word_of_child(*bits, [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); });
+  const std::uint64_t in_child = first_word_of_child(*bits, [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); });
   EXPECT_NE(in_child, bits->next_u64());
 }
 

@@ -3,8 +3,8 @@
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -25,8 +25,9 @@ const double kInfinity = std::numeric_limits<double>::infinity();
 
 // Records that try to break a bound: huge, tiny, on the edge, not numbers.
 double nasty(std::mt19937_64& random) {
-  const double choices[] = {0,      1,       -1,    1e308,      -1e308,           5e-324, kInfinity, -kInfinity,
-                            std::nan(""), 1.0 + 1e-16, std::nextafter(1.0, 2.0), 0.5,    -0.5,      1.5 * 0x1p-20};
+  const double choices[] = {
+      0,   1,    -1,           1e308, -1e308, 5e-324, kInfinity, -kInfinity, std::nan(""), 1.0 + 1e-16, std::nextafter(1.0, 2.0),
+      0.5, -0.5, 1.5 * 0x1p-20};
   if (random() % 2 == 0) return choices[random() % std::size(choices)];
   return std::normal_distribution<double>(0, 2)(random);
 }
@@ -56,7 +57,8 @@ TEST(ClippedSum, NeverMovesByMoreThanItStates) {
         neighbour[random() % neighbour.size()] = nasty(random);
       else
         neighbour.push_back(nasty(random));
-      const ClipRule rule{.bound = 0.7 + static_cast<double>(random() % 5), .grain = {-static_cast<int>(random() % 12)}, .neighbours = neighbours};
+      const ClipRule rule{
+          .bound = 0.7 + static_cast<double>(random() % 5), .grain = {-static_cast<int>(random() % 12)}, .neighbours = neighbours};
       const auto one = clipped_sum(Private(records), rule);
       const auto two = clipped_sum(Private(neighbour), rule);
       if (!one) continue;  // the grid is coarser than the bound
@@ -176,8 +178,7 @@ GridFeatures grid_of(const std::vector<std::vector<double>>& rows, const std::ve
   for (std::size_t j = 0; j < bounds.size(); ++j)
     for (const auto& row : rows) column_major.push_back(row[j]);
   return GridFeatures::make(
-             linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()),
-                                        static_cast<linalg::Index>(bounds.size()), column_major),
+             linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()), static_cast<linalg::Index>(bounds.size()), column_major),
              bounds, stated)
       .value();
 }
@@ -191,8 +192,7 @@ TEST(ColumnSquares, AreSumsOfSquaresInSquaresOfTheBounds) {
   EXPECT_EQ(seen(*squares), (std::vector<double>{1 + 0.25 + 1, 0.25 + 1}));  // 5 is clipped to its bound
   EXPECT_NEAR(squares->sensitivity(), 2 * std::sqrt(2.0), 1e-8);
   // (1, 1) is longer than 1 and is shortened; (0.25, 0) is not.
-  const auto shortened =
-      clipped_column_squares(grid_of({{2, 0.5}, {-1, 0}}, {2, 0.5}), {.bound = 1, .grain = {-20}});
+  const auto shortened = clipped_column_squares(grid_of({{2, 0.5}, {-1, 0}}, {2, 0.5}), {.bound = 1, .grain = {-20}});
   EXPECT_NEAR(seen(*shortened)[0], std::sqrt(0.5) + 0.25, 1e-5);
   EXPECT_NEAR(seen(*shortened)[1], std::sqrt(0.5), 1e-5);
 }
@@ -207,8 +207,7 @@ TEST(ColumnSquares, NeverMoveByMoreThanTheyState) {
       // Rows of which some reach as far as the bound lets them, along few columns.
       const auto row = [&] {
         std::vector<double> values(columns);
-        for (double& value : values)
-          value = random() % 3 == 0 ? nasty(random) : random() % 2 == 0 ? bounds[0] : 0.0;
+        for (double& value : values) value = random() % 3 == 0 ? nasty(random) : random() % 2 == 0 ? bounds[0] : 0.0;
         return values;
       };
       std::vector<std::vector<double>> records(2 + random() % 5);
@@ -219,8 +218,7 @@ TEST(ColumnSquares, NeverMoveByMoreThanTheyState) {
       else
         neighbour.pop_back();
       const auto stated = neighbours == Neighbours::kAddRemove ? std::optional<std::size_t>(4) : std::nullopt;
-      const ClipRule rule{
-          .bound = 0.3 + static_cast<double>(random() % 4), .grain = {-12}, .neighbours = neighbours};
+      const ClipRule rule{.bound = 0.3 + static_cast<double>(random() % 4), .grain = {-12}, .neighbours = neighbours};
       const auto one = clipped_column_squares(grid_of(records, bounds, stated), rule);
       const auto two = clipped_column_squares(grid_of(neighbour, bounds, stated), rule);
       ASSERT_TRUE(one && two);
@@ -238,7 +236,6 @@ TEST(ColumnSquares, AreRefusedWhereNothingCanBeStated) {
   const GridFeatures features = grid_of({{1, 1}}, {1, 1});
   EXPECT_FALSE(clipped_column_squares(features, {.bound = 0, .grain = {-20}}));
   EXPECT_FALSE(clipped_column_squares(features, {.bound = std::nan(""), .grain = {-20}}));
-  EXPECT_FALSE(
-      clipped_column_squares(features, {.bound = 1, .grain = {-20}, .neighbours = Neighbours::kAddRemove}))
+  EXPECT_FALSE(clipped_column_squares(features, {.bound = 1, .grain = {-20}, .neighbours = Neighbours::kAddRemove}))
       << "the number of records was not stated";
 }

@@ -36,14 +36,12 @@ struct Records {
   [[nodiscard]] Records without(std::size_t record) const {
     Records rest = *this;
     rest.numbers.erase(rest.numbers.begin() + static_cast<std::ptrdiff_t>(record));
-    for (std::size_t j = kCols; j-- > 0;)
-      rest.features.erase(rest.features.begin() + static_cast<std::ptrdiff_t>(j * count() + record));
+    for (std::size_t j = kCols; j-- > 0;) rest.features.erase(rest.features.begin() + static_cast<std::ptrdiff_t>(j * count() + record));
     return rest;
   }
   // How many records the grids are made for; absent: as many as there are.
   [[nodiscard]] GridFeatures grid(std::optional<std::size_t> stated) const {
-    return *GridFeatures::make(Matrix::from_dense(static_cast<Index>(count()), kCols, features),
-                               std::vector<double>(kCols, 1.0), stated);
+    return *GridFeatures::make(Matrix::from_dense(static_cast<Index>(count()), kCols, features), std::vector<double>(kCols, 1.0), stated);
   }
 };
 
@@ -76,8 +74,7 @@ void for_each_case(std::size_t n, const Body& body) {
   const bool all = is_small(n);
   body(alike(n, 1.0, 1.0 / 3, n / 2), n / 2);
   if (all)
-    for (const double number : {0.1, std::ldexp(0.5 + 4096, -16), std::ldexp(0.5 + 4096, -18)})
-      body(alike(n, 1.0, number, n / 2), n / 2);
+    for (const double number : {0.1, std::ldexp(0.5 + 4096, -16), std::ldexp(0.5 + 4096, -18)}) body(alike(n, 1.0, number, n / 2), n / 2);
   if (all)
     for (const double feature : {0.3, std::ldexp(0.5 + 4096, -14), std::ldexp(0.5 + 4096, -15)})
       body(alike(n, feature, 0.75, n - 1), n - 1);
@@ -102,8 +99,7 @@ double distance(const Told& a, const Told& b, bool euclidean) {
     squares += apart * apart;
     largest = std::fmax(largest, apart);
   }
-  return (euclidean ? std::fmax(std::sqrt(squares), std::isinf(largest) ? largest : 0) : largest) /
-         std::min(a.bound, b.bound);
+  return (euclidean ? std::fmax(std::sqrt(squares), std::isinf(largest) ? largest : 0) : largest) / std::min(a.bound, b.bound);
 }
 
 // A ledger of its own for every measurement.
@@ -114,8 +110,7 @@ struct LedgerHere {
 
 Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   const GridFeatures features = records.grid(stated);
-  BatchSum sum =
-      *BatchSum::make(features, {.norm_bound = 1.5, .constant = true, .neighbours = relation(stated)});
+  BatchSum sum = *BatchSum::make(features, {.norm_bound = 1.5, .constant = true, .neighbours = relation(stated)});
   // The same seed gives the same noise, so that it falls out of differences, and everybody joins.
   SeededGenerator bits(1);
   const Deviation noise{4.0};
@@ -130,8 +125,7 @@ Told batch_sum(const Records& records, std::optional<std::size_t> stated) {
   return {told ? told->value() : std::vector<double>{}, sum.contribution()};
 }
 
-Told scores(const Records& records, std::optional<std::size_t> stated,
-            std::span<const double> public_gradient) {
+Told scores(const Records& records, std::optional<std::size_t> stated, std::span<const double> public_gradient) {
   const GridFeatures features = records.grid(stated);
   ExactSums sums = *ExactSums::make(features, {.neighbours = relation(stated)});
   sums.assign(records.numbers);
@@ -146,8 +140,7 @@ Told scores(const Records& records, std::optional<std::size_t> stated,
 
 Told residuals(const Records& records, std::optional<std::size_t> stated, double l2) {
   const GridFeatures features = records.grid(stated);
-  ResidualSums sums = *ResidualSums::make(
-      features, records.numbers, {.radius = 2, .l2 = l2, .steps = 3, .neighbours = relation(stated)});
+  ResidualSums sums = *ResidualSums::make(features, records.numbers, {.radius = 2, .l2 = l2, .steps = 3, .neighbours = relation(stated)});
   sums.add(0, 1.25);
   sums.add(1, 0.3);
   const double moves = sums.score_sensitivity() / (stated ? 1 : 2);
@@ -161,8 +154,7 @@ template <class Sum>
 double worst(std::size_t n, std::optional<std::size_t> stated, bool euclidean, const Sum& sum) {
   double largest = 0;
   for_each_case(n, [&](const Records& records, std::size_t gone) {
-    largest =
-        std::fmax(largest, distance(sum(records, stated), sum(records.without(gone), stated), euclidean));
+    largest = std::fmax(largest, distance(sum(records, stated), sum(records.without(gone), stated), euclidean));
   });
   return largest;
 }
@@ -178,18 +170,13 @@ TEST(HiddenCount, BatchSumsMoveByOneRecordWhateverTheCount) {
       EXPECT_LE(worst(n, n / 3, true, batch_sum), 1) << n;
     }
   }
-  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, true, batch_sum), 2)
-      << "grids of n itself: this test has no power";
+  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, true, batch_sum), 2) << "grids of n itself: this test has no power";
 }
 
 TEST(HiddenCount, ScoresMoveByOneRecordWhateverTheCount) {
   const std::vector<double> penalty = {0.7, -40.0};
-  const auto with_penalty = [&](const Records& records, std::optional<std::size_t> stated) {
-    return scores(records, stated, penalty);
-  };
-  const auto without = [](const Records& records, std::optional<std::size_t> stated) {
-    return scores(records, stated, {});
-  };
+  const auto with_penalty = [&](const Records& records, std::optional<std::size_t> stated) { return scores(records, stated, penalty); };
+  const auto without = [](const Records& records, std::optional<std::size_t> stated) { return scores(records, stated, {}); };
   for (const std::size_t n : kSizes) {
     for (const std::size_t stated : {n, n / 3, 2 * n}) {
       if (stated != n && !is_small(n)) continue;
@@ -197,21 +184,15 @@ TEST(HiddenCount, ScoresMoveByOneRecordWhateverTheCount) {
       EXPECT_LE(worst(n, stated, false, with_penalty), 1) << n;
     }
     if (is_small(n)) {
-      EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 10)
-          << "a public gradient in units of n: this test has no power";
+      EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 10) << "a public gradient in units of n: this test has no power";
     }
   }
-  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, false, without), 2)
-      << "grids of n itself: this test has no power";
+  EXPECT_GT(worst(std::size_t{1} << 20, std::nullopt, false, without), 2) << "grids of n itself: this test has no power";
 }
 
 TEST(HiddenCount, ResidualSumsMoveByOneRecordWhateverTheCount) {
-  const auto plain = [](const Records& records, std::optional<std::size_t> stated) {
-    return residuals(records, stated, 0);
-  };
-  const auto with_penalty = [](const Records& records, std::optional<std::size_t> stated) {
-    return residuals(records, stated, 9);
-  };
+  const auto plain = [](const Records& records, std::optional<std::size_t> stated) { return residuals(records, stated, 0); };
+  const auto with_penalty = [](const Records& records, std::optional<std::size_t> stated) { return residuals(records, stated, 9); };
   for (const std::size_t n : kSizes) {
     EXPECT_LE(worst(n, n, false, plain), 1) << n;
     if (is_small(n)) {
@@ -219,8 +200,7 @@ TEST(HiddenCount, ResidualSumsMoveByOneRecordWhateverTheCount) {
     }
     EXPECT_LE(worst(n, n, false, with_penalty), 1) << n;
     if (is_small(n)) {
-      EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 1.5)
-          << "a penalty in units of n: this test has no power";
+      EXPECT_GT(worst(n, std::nullopt, false, with_penalty), 1.5) << "a penalty in units of n: this test has no power";
     }
   }
 }
@@ -235,8 +215,7 @@ TEST(HiddenCount, ClippedSumsMoveByOneRecordWhateverTheCount) {
   const auto vector_sum = [&](const Records& records, std::optional<std::size_t>) {
     Contributions rows{{}, kCols};
     for (std::size_t i = 0; i < records.count(); ++i)
-      for (std::size_t j = 0; j < kCols; ++j)
-        rows.values.push_back(records.features[j * records.count() + i]);
+      for (std::size_t j = 0; j < kCols; ++j) rows.values.push_back(records.features[j * records.count() + i]);
     const auto told = clipped_vector_sum(Private(std::move(rows)), rule);
     return Told{Gate::in_the_clear(*told, Unprotected{}).value(), told->sensitivity()};
   };
@@ -262,10 +241,8 @@ TEST(HiddenCount, SumsRefuseAddRemoveWithoutAStatedNumber) {
   const Records records = random_records(64, 3);
   const GridFeatures features = records.grid(std::nullopt);
   const auto refusal = [](const auto& made) { return made ? std::string() : made.error().message; };
-  EXPECT_THAT(refusal(ExactSums::make(features, {.neighbours = Neighbours::kAddRemove})),
-              testing::HasSubstr("records"));
-  EXPECT_THAT(refusal(BatchSum::make(features, {.neighbours = Neighbours::kAddRemove})),
-              testing::HasSubstr("records"));
+  EXPECT_THAT(refusal(ExactSums::make(features, {.neighbours = Neighbours::kAddRemove})), testing::HasSubstr("records"));
+  EXPECT_THAT(refusal(BatchSum::make(features, {.neighbours = Neighbours::kAddRemove})), testing::HasSubstr("records"));
   EXPECT_THAT(refusal(ResidualSums::make(features, records.numbers, {.neighbours = Neighbours::kAddRemove})),
               testing::HasSubstr("records"));
 }

@@ -84,8 +84,7 @@ TEST(ResidualSums, OneRecordMovesNoGradientByMoreThanStated) {
     }
     y[0] = -2;
     told[0] = 2;
-    for (Index c = 0; c < kCols; ++c)
-      largest = std::max(largest, std::abs(gradient(x, y, w, 0, c) - gradient(other, told, w, 0, c)));
+    for (Index c = 0; c < kCols; ++c) largest = std::max(largest, std::abs(gradient(x, y, w, 0, c) - gradient(other, told, w, 0, c)));
   }
   EXPECT_LE(largest, 2 * 5.0 / kRows * (1 + 1e-12));
   EXPECT_GT(largest, 0.5 * 2 * 5.0 / kRows) << "the attack is a real one";

@@ -96,8 +96,8 @@ TEST(AdmmSharingSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
     const VectorXd z = admm_argmin(two, rho, lambda, radius);
     const auto clip = [&](double v) { return std::clamp(v, -value_bound, value_bound); };
     const VectorXd difference = (one.rows * x).unaryExpr(clip) - (two.rows * z).unaryExpr(clip);
-    const AdmmSharing party{.value_bound = value_bound, .row_bound = row_bound, .dual_bound = dual_bound,
-                            .weight_bound = radius, .rho = rho, .lambda = lambda};
+    const AdmmSharing party{
+        .value_bound = value_bound, .row_bound = row_bound, .dual_bound = dual_bound, .weight_bound = radius, .rho = rho, .lambda = lambda};
     const double bound = admm_sharing_sensitivity(party)->value();
     EXPECT_LE(difference.norm(), bound);
     closest = std::max(closest, difference.norm() / bound);

@@ -23,16 +23,13 @@ std::array<double, 4> sort_key(const Mechanism& mechanism) {
       [&]<class M>(const M& m) -> std::array<double, 4> {
         const auto kind = static_cast<double>(mechanism.index());
         if constexpr (std::is_same_v<M, Gaussian>) return {kind, m.sigma, m.sensitivity, 0};
-        if constexpr (std::is_same_v<M, DiscreteGaussian>)
-          return {kind, m.sigma, m.sensitivity, static_cast<double>(m.dimensions)};
+        if constexpr (std::is_same_v<M, DiscreteGaussian>) return {kind, m.sigma, m.sensitivity, static_cast<double>(m.dimensions)};
         if constexpr (std::is_same_v<M, Laplace> || std::is_same_v<M, DiscreteLaplace>)
           return {kind, m.scale, m.sensitivity, static_cast<double>(m.dimensions)};
-        if constexpr (std::is_same_v<M, Exponential> || std::is_same_v<M, Pure>)
-          return {kind, m.epsilon, 0, 0};
+        if constexpr (std::is_same_v<M, Exponential> || std::is_same_v<M, Pure>) return {kind, m.epsilon, 0, 0};
         if constexpr (std::is_same_v<M, ApproxDp>) return {kind, m.epsilon, m.delta, 0};
         if constexpr (std::is_same_v<M, Zcdp>) return {kind, m.rho, 0, 0};
-        if constexpr (std::is_same_v<M, SubsampledGaussian>)
-          return {kind, m.noise_multiplier, m.sampling_rate, 0};
+        if constexpr (std::is_same_v<M, SubsampledGaussian>) return {kind, m.noise_multiplier, m.sampling_rate, 0};
         return {kind, 0, 0, 0};
       },
       mechanism);
@@ -47,8 +44,7 @@ struct Composition {
   bool unprotected = false;
 
   explicit Composition(const Plan& plan) : neighbours(plan.neighbours), events(plan.events) {
-    std::sort(events.begin(), events.end(),
-              [](const Event& a, const Event& b) { return sort_key(a.mechanism) < sort_key(b.mechanism); });
+    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return sort_key(a.mechanism) < sort_key(b.mechanism); });
     std::vector<Event> merged;
     for (const Event& event : events) {
       steps += event.count;
@@ -76,8 +72,7 @@ double log_no_leak(const Composition& plan) {
 }
 
 double with_leak(double log_kept, double delta) {
-  return log_kept == 0 ? delta
-                       : std::min(1.0, (-std::expm1(log_kept) + std::exp(log_kept) * delta) * (1 + kSlack));
+  return log_kept == 0 ? delta : std::min(1.0, (-std::expm1(log_kept) + std::exp(log_kept) * delta) * (1 + kSlack));
 }
 
 // The delta that the rest may use so that the whole stays within `delta`; not above 0 when the leak alone
@@ -97,15 +92,13 @@ double step_pure(const Mechanism& mechanism) {
 
 double zcdp_sum(const Composition& plan) {
   double rho = 0;
-  for (const Event& event : plan.events)
-    rho += static_cast<double>(event.count) * zcdp(event.mechanism, plan.neighbours);
+  for (const Event& event : plan.events) rho += static_cast<double>(event.count) * zcdp(event.mechanism, plan.neighbours);
   return rho * (1 + kSlack);
 }
 
 double renyi_sum(const Composition& plan, double order) {
   double divergence = 0;
-  for (const Event& event : plan.events)
-    divergence += static_cast<double>(event.count) * renyi(event.mechanism, plan.neighbours, order);
+  for (const Event& event : plan.events) divergence += static_cast<double>(event.count) * renyi(event.mechanism, plan.neighbours, order);
   return divergence * (1 + kSlack);
 }
 
@@ -135,8 +128,7 @@ double basic_epsilon(const Composition& plan, double delta) {
   double sum = shares.pure;
   for (const Event& event : plan.events)
     if (std::isinf(step_pure(event.mechanism)))
-      sum += static_cast<double>(event.count) *
-             step_epsilon(event.mechanism, plan.neighbours, rest / shares.impure_steps);
+      sum += static_cast<double>(event.count) * step_epsilon(event.mechanism, plan.neighbours, rest / shares.impure_steps);
   return sum * (1 + kSlack);
 }
 
@@ -164,14 +156,11 @@ struct Losses {
 Losses losses(const Composition& plan, bool as_pure) {
   Losses all;
   double mu_squared = 0;
-  const auto add_gaussian = [&](double mu, std::int64_t count) {
-    mu_squared += static_cast<double>(count) * mu * mu;
-  };
+  const auto add_gaussian = [&](double mu, std::int64_t count) { mu_squared += static_cast<double>(count) * mu * mu; };
   for (const Event& event : plan.events) {
     const Mechanism& mechanism = event.mechanism;
     if (as_pure) {
-      if (const auto* step = std::get_if<ApproxDp>(&mechanism))
-        all.composition.add_leak(step->delta, event.count);
+      if (const auto* step = std::get_if<ApproxDp>(&mechanism)) all.composition.add_leak(step->delta, event.count);
       all.composition.add(step_loss(Pure{step_pure(mechanism)}, plan.neighbours), event.count);
       ++all.others;
       continue;
@@ -180,23 +169,19 @@ Losses losses(const Composition& plan, bool as_pure) {
       add_gaussian(gaussian->sensitivity / gaussian->sigma, event.count);
       continue;
     }
-    if (const auto* approximate = std::get_if<ApproxDp>(&mechanism))
-      all.composition.add_leak(approximate->delta, event.count);
+    if (const auto* approximate = std::get_if<ApproxDp>(&mechanism)) all.composition.add_leak(approximate->delta, event.count);
     auto step = step_loss(mechanism, plan.neighbours);
-    if (const auto* sampled = std::get_if<SubsampledGaussian>(&mechanism);
-        sampled && (sampled->sampling_rate == 1 || !step)) {
+    if (const auto* sampled = std::get_if<SubsampledGaussian>(&mechanism); sampled && (sampled->sampling_rate == 1 || !step)) {
       // With so little noise that its losses fit on no grid, the step is priced as if everybody joined, which
       // costs more.
-      add_gaussian((plan.neighbours == Neighbours::kAddRemove ? 1 : 2) / sampled->noise_multiplier,
-                   event.count);
+      add_gaussian((plan.neighbours == Neighbours::kAddRemove ? 1 : 2) / sampled->noise_multiplier, event.count);
       continue;
     }
-    if (const auto* discrete = std::get_if<DiscreteGaussian>(&mechanism);
-        discrete && !step && discrete->sigma >= 1) {
+    if (const auto* discrete = std::get_if<DiscreteGaussian>(&mechanism); discrete && !step && discrete->sigma >= 1) {
       // Rounding a Gaussian is post-processing, and discrete Gaussian noise is that up to a total variation.
       add_gaussian(discrete->sensitivity / discrete->sigma, event.count);
-      all.distance += static_cast<double>(event.count) * static_cast<double>(discrete->dimensions) *
-                      discrete_gaussian_distance(discrete->sigma);
+      all.distance +=
+          static_cast<double>(event.count) * static_cast<double>(discrete->dimensions) * discrete_gaussian_distance(discrete->sigma);
       continue;
     }
     all.composition.add(std::move(step), event.count);
@@ -218,8 +203,7 @@ double pld_delta(const Composition& plan, double epsilon, double grid) {
   if (plan.steps == 1 && !std::holds_alternative<Zcdp>(plan.events[0].mechanism))
     return step_delta(plan.events[0].mechanism, plan.neighbours, epsilon);
   const Losses all = losses(plan, false);
-  const double core =
-      all.others == 0 ? gaussian_delta(all.mu, epsilon) : all.composition.delta(epsilon, grid);
+  const double core = all.others == 0 ? gaussian_delta(all.mu, epsilon) : all.composition.delta(epsilon, grid);
   return with_distance(core, all.distance, epsilon);
 }
 
@@ -228,9 +212,7 @@ double pld_epsilon(const Composition& plan, double delta, double grid) {
   if (plan.steps == 1 && !std::holds_alternative<Zcdp>(plan.events[0].mechanism))
     return step_epsilon(plan.events[0].mechanism, plan.neighbours, delta);
   const Losses all = losses(plan, false);
-  const auto core = [&](double rest) {
-    return all.others == 0 ? gaussian_epsilon(all.mu, rest) : all.composition.epsilon(rest, grid);
-  };
+  const auto core = [&](double rest) { return all.others == 0 ? gaussian_epsilon(all.mu, rest) : all.composition.epsilon(rest, grid); };
   if (all.distance == 0) return core(delta);
   // The charge for the distance depends on the epsilon found: pay for a guess, and accept what the guess
   // covers.
@@ -248,13 +230,11 @@ double pld_epsilon(const Composition& plan, double delta, double grid) {
 
 // Identical pure steps: the exact formula. Mixed ones: randomised responses by FFT.
 bool all_pure(const Composition& plan) {
-  return std::all_of(plan.events.begin(), plan.events.end(),
-                     [](const Event& event) { return std::isfinite(step_pure(event.mechanism)); });
+  return std::all_of(plan.events.begin(), plan.events.end(), [](const Event& event) { return std::isfinite(step_pure(event.mechanism)); });
 }
 bool identical_pure(const Composition& plan) {
-  return std::all_of(plan.events.begin(), plan.events.end(), [&](const Event& event) {
-    return step_pure(event.mechanism) == step_pure(plan.events[0].mechanism);
-  });
+  return std::all_of(plan.events.begin(), plan.events.end(),
+                     [&](const Event& event) { return step_pure(event.mechanism) == step_pure(plan.events[0].mechanism); });
 }
 
 double kov_epsilon(const Composition& plan, double delta, double grid) {
@@ -262,8 +242,7 @@ double kov_epsilon(const Composition& plan, double delta, double grid) {
   if (!all_pure(plan)) return kInfinity;
   const double rest = without_leak(log_no_leak(plan), delta);
   if (!(rest > 0)) return kInfinity;
-  if (identical_pure(plan))
-    return optimal_pure_epsilon(step_pure(plan.events[0].mechanism), plan.steps, rest);
+  if (identical_pure(plan)) return optimal_pure_epsilon(step_pure(plan.events[0].mechanism), plan.steps, rest);
   return std::min(basic_shares(plan).pure, losses(plan, true).composition.epsilon(delta, grid));
 }
 
@@ -271,8 +250,7 @@ double kov_delta(const Composition& plan, double epsilon, double grid) {
   if (plan.events.empty()) return 0;
   if (!all_pure(plan)) return 1;
   if (identical_pure(plan))
-    return with_leak(log_no_leak(plan),
-                     optimal_pure_delta(step_pure(plan.events[0].mechanism), plan.steps, epsilon));
+    return with_leak(log_no_leak(plan), optimal_pure_delta(step_pure(plan.events[0].mechanism), plan.steps, epsilon));
   if (basic_shares(plan).pure <= epsilon) return with_leak(log_no_leak(plan), 0);
   return losses(plan, true).composition.delta(epsilon, grid);
 }
@@ -299,8 +277,7 @@ double rdp_epsilon(const Composition& plan, double delta) {
 
 double rdp_delta(const Composition& plan, double epsilon) {
   if (plan.events.empty()) return 0;
-  return with_leak(log_no_leak(plan),
-                   delta_from_curve([&](double order) { return renyi_sum(plan, order); }, epsilon).value);
+  return with_leak(log_no_leak(plan), delta_from_curve([&](double order) { return renyi_sum(plan, order); }, epsilon).value);
 }
 
 double epsilon_by(const Composition& plan, double delta, Accountant accountant, double grid) {
@@ -346,8 +323,7 @@ double computed_delta(const Composition& plan, double epsilon, Accountant accoun
 
 double pure_sum(const Composition& plan) {
   double sum = 0;
-  for (const Event& event : plan.events)
-    sum += static_cast<double>(event.count) * accounting::pure_epsilon(event.mechanism);
+  for (const Event& event : plan.events) sum += static_cast<double>(event.count) * accounting::pure_epsilon(event.mechanism);
   return sum;
 }
 
@@ -361,8 +337,7 @@ double delta_by(const Composition& plan, double epsilon, Accountant accountant, 
 
 Result<void> check_epsilon(double epsilon) {
   if (!(epsilon >= 0) || !std::isfinite(epsilon))
-    return fail(
-        bad_input({.field = "epsilon"}, "must be a finite number, 0 or above", fmt::format("{}", epsilon)));
+    return fail(bad_input({.field = "epsilon"}, "must be a finite number, 0 or above", fmt::format("{}", epsilon)));
   return {};
 }
 
@@ -447,8 +422,7 @@ double estimated_log_delta(const Plan& plan, double epsilon, double log_delta) {
   const Composition composition(plan);
   if (composition.unprotected || composition.events.empty()) return std::nan("");
   const Losses all = losses(composition, false);
-  return all.others == 0 ? std::log(gaussian_delta(all.mu, epsilon))
-                         : all.composition.estimated_log_delta(epsilon, log_delta);
+  return all.others == 0 ? std::log(gaussian_delta(all.mu, epsilon)) : all.composition.estimated_log_delta(epsilon, log_delta);
 }
 
 }  // namespace parley::privacy

@@ -16,19 +16,16 @@
 namespace parley::privacy {
 
 enum class Accountant { kBasic, kKov, kZcdp, kRdp, kPld, kBest };
-inline constexpr std::array kAccountants{Accountant::kBasic, Accountant::kKov, Accountant::kZcdp,
-                                         Accountant::kRdp, Accountant::kPld};
+inline constexpr std::array kAccountants{Accountant::kBasic, Accountant::kKov, Accountant::kZcdp, Accountant::kRdp, Accountant::kPld};
 inline constexpr double kFineGrid = 1e-3;
 std::string_view name(Accountant accountant);  // "basic", "kov", "zcdp", "rdp", "pld", "best"
 
 // The smallest epsilon >= 0 this accountant proves at delta; infinity when it proves none (an unprotected
 // release, or a plan the accountant does not cover). An error only for a plan that is not valid. `grid`: the
 // relative excess of delta that the grid of a loss distribution may cost; coarser is quicker, and as valid.
-Result<double> epsilon_at(const Plan& plan, Delta delta, Accountant accountant = Accountant::kBest,
-                          double grid = kFineGrid);
+Result<double> epsilon_at(const Plan& plan, Delta delta, Accountant accountant = Accountant::kBest, double grid = kFineGrid);
 // The smallest delta it proves at epsilon >= 0; 1 when it proves nothing.
-Result<double> delta_at(const Plan& plan, double epsilon, Accountant accountant = Accountant::kBest,
-                        double grid = kFineGrid);
+Result<double> delta_at(const Plan& plan, double epsilon, Accountant accountant = Accountant::kBest, double grid = kFineGrid);
 
 // Every accountant's answer beside the one reported.
 struct Account {

@@ -26,8 +26,7 @@ Result<double> sampled_gaussian_noise(const Target& target, double sampling_rate
                                       Accountant accountant = Accountant::kBest);
 
 // epsilon of each of `steps` exponential mechanisms.
-Result<double> selection_epsilon(const Target& target, std::int64_t steps,
-                                 Accountant accountant = Accountant::kBest);
+Result<double> selection_epsilon(const Target& target, std::int64_t steps, Accountant accountant = Accountant::kBest);
 
 // T steps of "select an index, then release a value": the selection gets `share` of every step's zCDP cost
 // rho, the value the rest. With value noise either Gaussian (rho (1-share) = 1/(2 z^2)) or Laplace; kAuto

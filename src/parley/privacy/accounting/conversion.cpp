@@ -114,14 +114,12 @@ double delta_from_renyi(double order, double divergence, double epsilon) {
 }
 
 Converted epsilon_from_curve(const RenyiCurve& curve, double delta) {
-  const Best best =
-      search(curve, [&](double t, double divergence) { return raw_epsilon(t, divergence, delta); });
+  const Best best = search(curve, [&](double t, double divergence) { return raw_epsilon(t, divergence, delta); });
   return {as_epsilon(best.value), 1 + best.order_minus_one};
 }
 
 Converted delta_from_curve(const RenyiCurve& curve, double epsilon) {
-  const Best best =
-      search(curve, [&](double t, double divergence) { return raw_log_delta(t, divergence, epsilon); });
+  const Best best = search(curve, [&](double t, double divergence) { return raw_log_delta(t, divergence, epsilon); });
   return {as_delta(best.value), 1 + best.order_minus_one};
 }
 

@@ -36,8 +36,7 @@ template <>
 struct Describe<Gaussian> {
   static constexpr const char* kName = "gaussian";
   static constexpr std::array<Field<Gaussian>, 2> kFields{
-      {{"sigma", &Gaussian::sigma, Rule::kPositive},
-       {"sensitivity", &Gaussian::sensitivity, Rule::kPositive}}};
+      {{"sigma", &Gaussian::sigma, Rule::kPositive}, {"sensitivity", &Gaussian::sensitivity, Rule::kPositive}}};
 };
 template <>
 struct Describe<Laplace> {
@@ -49,21 +48,18 @@ template <>
 struct Describe<DiscreteGaussian> {
   static constexpr const char* kName = "discrete-gaussian";
   static constexpr std::array<Field<DiscreteGaussian>, 2> kFields{
-      {{"sigma", &DiscreteGaussian::sigma, Rule::kPositive},
-       {"sensitivity", &DiscreteGaussian::sensitivity, Rule::kPositive}}};
+      {{"sigma", &DiscreteGaussian::sigma, Rule::kPositive}, {"sensitivity", &DiscreteGaussian::sensitivity, Rule::kPositive}}};
 };
 template <>
 struct Describe<DiscreteLaplace> {
   static constexpr const char* kName = "discrete-laplace";
   static constexpr std::array<Field<DiscreteLaplace>, 2> kFields{
-      {{"scale", &DiscreteLaplace::scale, Rule::kPositive},
-       {"sensitivity", &DiscreteLaplace::sensitivity, Rule::kPositive}}};
+      {{"scale", &DiscreteLaplace::scale, Rule::kPositive}, {"sensitivity", &DiscreteLaplace::sensitivity, Rule::kPositive}}};
 };
 template <>
 struct Describe<Exponential> {
   static constexpr const char* kName = "exponential";
-  static constexpr std::array<Field<Exponential>, 1> kFields{
-      {{"epsilon", &Exponential::epsilon, Rule::kPositive}}};
+  static constexpr std::array<Field<Exponential>, 1> kFields{{{"epsilon", &Exponential::epsilon, Rule::kPositive}}};
 };
 template <>
 struct Describe<Pure> {
@@ -100,9 +96,7 @@ concept HasDimensions = requires(M m) {
 };
 
 Result<void> check(double value, Rule rule, const std::string& field) {
-  const auto refuse = [&](const char* text) {
-    return fail(bad_input({.field = field}, text, fmt::format("{}", value)));
-  };
+  const auto refuse = [&](const char* text) { return fail(bad_input({.field = field}, text, fmt::format("{}", value))); };
   switch (rule) {
     case Rule::kPositive:
       if (!(value > 0) || !std::isfinite(value)) return refuse("must be a finite number above 0");
@@ -132,16 +126,15 @@ double cost_of(const M& m) {
 // Where the accountants were checked: beyond, squares leave the range of a double and an answer could come out too low.
 Result<void> check_cost(double cost, const std::string& field) {
   if (cost >= kLeastCost && cost <= kLargestCost) return {};
-  return fail(bad_input({.field = field},
-                        fmt::format("sensitivity / noise, epsilon or sqrt(rho) of a step must lie between {:g} and {:g}",
-                                    kLeastCost, kLargestCost),
-                        fmt::format("{:g}", cost)));
+  return fail(
+      bad_input({.field = field},
+                fmt::format("sensitivity / noise, epsilon or sqrt(rho) of a step must lie between {:g} and {:g}", kLeastCost, kLargestCost),
+                fmt::format("{:g}", cost)));
 }
 
 Result<void> check_count(std::int64_t count, const std::string& field) {
   if (count < 1 || count > kMaxCount)
-    return fail(bad_input({.field = field}, fmt::format("must be a whole number from 1 to {}", kMaxCount),
-                          fmt::format("{}", count)));
+    return fail(bad_input({.field = field}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", count)));
   return {};
 }
 
@@ -156,8 +149,7 @@ void each_alternative(const Visit& visit) {
 }
 
 std::string shown(const Json& value) {
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<double> number(const Json& object, const char* key, const Place& place) {
@@ -184,8 +176,7 @@ Result<void> only_keys(const Json& object, std::span<const std::string> legal, c
     bool known = false;
     for (const std::string& word : legal) known = known || word == key;
     if (!known) {
-      const std::string field =
-          place.field.empty() ? printable(key, 60) : place.field + "." + printable(key, 60);
+      const std::string field = place.field.empty() ? printable(key, 60) : place.field + "." + printable(key, 60);
       return fail(bad_input({.file = place.file, .field = field}, "unknown key" + suggestion(key, legal)));
     }
   }
@@ -194,9 +185,7 @@ Result<void> only_keys(const Json& object, std::span<const std::string> legal, c
 
 Result<Event> read_event(const Json& object, const Place& place) {
   if (!object.is_object()) return fail(bad_input(place, "must be an object", shown(object)));
-  const auto at = [&](std::string_view key) {
-    return Place{.file = place.file, .field = fmt::format("{}.{}", place.field, key)};
-  };
+  const auto at = [&](std::string_view key) { return Place{.file = place.file, .field = fmt::format("{}.{}", place.field, key)}; };
   const auto kind = object.find("mechanism");
   if (kind == object.end()) return fail(bad_input(at("mechanism"), "is required"));
   if (!kind->is_string()) return fail(bad_input(at("mechanism"), "must be a text", shown(*kind)));
@@ -280,8 +269,7 @@ Result<void> validate(const Mechanism& mechanism, std::string_view field) {
         for (const auto& entry : Describe<M>::kFields)
           PARLEY_CHECK(check(m.*(entry.value), entry.rule, fmt::format("{}.{}", field, entry.key)));
         PARLEY_CHECK(check_cost(cost_of(m), std::string(field)));
-        if constexpr (HasDimensions<M>)
-          PARLEY_CHECK(check_count(m.dimensions, fmt::format("{}.dimensions", field)));
+        if constexpr (HasDimensions<M>) PARLEY_CHECK(check_count(m.dimensions, fmt::format("{}.dimensions", field)));
         return {};
       },
       mechanism);
@@ -298,8 +286,7 @@ Result<void> validate(const Plan& plan) {
     PARLEY_CHECK(validate(plan.events[i], fmt::format("events[{}]", i)));
     total += plan.events[i].count;
     if (total > kMaxCount)
-      return fail(bad_input({.field = fmt::format("events[{}].count", i)},
-                            fmt::format("all counts together must not exceed {}", kMaxCount),
+      return fail(bad_input({.field = fmt::format("events[{}].count", i)}, fmt::format("all counts together must not exceed {}", kMaxCount),
                             fmt::format("{}", plan.events[i].count)));
   }
   return {};
@@ -307,17 +294,14 @@ Result<void> validate(const Plan& plan) {
 
 Result<Plan> parse_plan(std::string_view json, std::string_view file) {
   PARLEY_TRY(const Json root, read_json(json, file));
-  const auto at = [&](std::string field) {
-    return Place{.file = std::string(file), .field = std::move(field)};
-  };
+  const auto at = [&](std::string field) { return Place{.file = std::string(file), .field = std::move(field)}; };
   if (!root.is_object()) return fail(bad_input(at(""), "must hold one JSON object", shown(root)));
   const std::vector<std::string> legal{"neighbours", "events"};
   PARLEY_CHECK(only_keys(root, legal, at("")));
 
   Plan plan;
   const auto relation = root.find("neighbours");
-  if (relation == root.end())
-    return fail(bad_input(at("neighbours"), "is required: replace-one or add-remove"));
+  if (relation == root.end()) return fail(bad_input(at("neighbours"), "is required: replace-one or add-remove"));
   if (*relation == "replace-one") {
     plan.neighbours = Neighbours::kReplaceOne;
   } else if (*relation == "add-remove") {

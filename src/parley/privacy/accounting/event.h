@@ -91,8 +91,8 @@ struct Unprotected {
   bool operator==(const Unprotected&) const = default;
 };
 
-using Mechanism = std::variant<Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Exponential, Pure,
-                               ApproxDp, Zcdp, SubsampledGaussian, Unprotected>;
+using Mechanism =
+    std::variant<Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Exponential, Pure, ApproxDp, Zcdp, SubsampledGaussian, Unprotected>;
 
 // The same mechanism run `count` times in a row on the same data, each run allowed to depend on what
 // the earlier ones released.

@@ -16,15 +16,12 @@ using namespace accounting;
 
 Result<void> check_relation(Neighbours mine, Neighbours theirs) {
   if (mine == theirs) return {};
-  return fail(
-      bad_input({.field = "neighbours"},
-                fmt::format("this budget counts {}; costs of the two relations are never added", name(mine)),
-                name(theirs)));
+  return fail(bad_input({.field = "neighbours"},
+                        fmt::format("this budget counts {}; costs of the two relations are never added", name(mine)), name(theirs)));
 }
 
 Error ended(const Event& event, std::string_view why) {
-  return {Fault::kBudgetEnded,
-          fmt::format("privacy budget: {} x{} refused: {}", name(event.mechanism), event.count, why)};
+  return {Fault::kBudgetEnded, fmt::format("privacy budget: {} x{} refused: {}", name(event.mechanism), event.count, why)};
 }
 
 // The largest divergence at this order that converts to (epsilon, delta): epsilon - ln(1-1/a) + ln(delta
@@ -39,12 +36,10 @@ double divergence_within(double order, double epsilon, double delta) {
 
 Result<Filter> Filter::make(const Budget& budget, const Rules& rules) {
   if (!(rules.step_delta >= 0) || !(rules.step_delta < budget.delta.value()))
-    return fail(bad_input({.field = "step_delta"}, "must be at least 0 and below delta",
-                          fmt::format("{}", rules.step_delta)));
+    return fail(bad_input({.field = "step_delta"}, "must be at least 0 and below delta", fmt::format("{}", rules.step_delta)));
   Filter filter(budget);
   filter.rules_ = rules;
-  const double share =
-      (budget.delta.value() - rules.step_delta) / static_cast<double>(1 + rules.orders.size()) * (1 - kSlack);
+  const double share = (budget.delta.value() - rules.step_delta) / static_cast<double>(1 + rules.orders.size()) * (1 - kSlack);
   filter.rho_limit_ = zcdp_within(budget.epsilon.value(), share);
   for (const double order : rules.orders) {
     if (!(order > 1) || !std::isfinite(order))
@@ -61,11 +56,8 @@ Filter::Totals Filter::with(const Event& event) const {
   next.pure = (next.pure + count * pure_epsilon(event.mechanism)) * (1 + kSlack);
   next.rho = (next.rho + count * zcdp(event.mechanism, budget_.neighbours)) * (1 + kSlack);
   for (std::size_t i = 0; i < next.divergence.size(); ++i)
-    next.divergence[i] =
-        (next.divergence[i] + count * renyi(event.mechanism, budget_.neighbours, rules_.orders[i])) *
-        (1 + kSlack);
-  if (const auto* step = std::get_if<ApproxDp>(&event.mechanism))
-    next.leaked = (next.leaked + count * step->delta) * (1 + kSlack);
+    next.divergence[i] = (next.divergence[i] + count * renyi(event.mechanism, budget_.neighbours, rules_.orders[i])) * (1 + kSlack);
+  if (const auto* step = std::get_if<ApproxDp>(&event.mechanism)) next.leaked = (next.leaked + count * step->delta) * (1 + kSlack);
   return next;
 }
 
@@ -88,8 +80,8 @@ Result<void> Filter::may(const Event& event, Neighbours neighbours) const {
   PARLEY_CHECK(validate(event));
   const double after = used_by(with(event));
   if (after <= 1) return {};
-  return fail(ended(event, fmt::format("it would use {:.4g} times the budget of epsilon {} at delta {}",
-                                       after, budget_.epsilon.value(), budget_.delta.value())));
+  return fail(ended(event, fmt::format("it would use {:.4g} times the budget of epsilon {} at delta {}", after, budget_.epsilon.value(),
+                                       budget_.delta.value())));
 }
 
 Result<void> Filter::charge(const Event& event, Neighbours neighbours) {
@@ -102,8 +94,8 @@ Result<PlannedFilter> PlannedFilter::make(const Plan& plan) {
   PARLEY_CHECK(validate(plan));
   Plan merged{plan.neighbours, {}};
   for (const Event& event : plan.events) {
-    const auto same = std::find_if(merged.events.begin(), merged.events.end(),
-                                   [&](const Event& other) { return other.mechanism == event.mechanism; });
+    const auto same =
+        std::find_if(merged.events.begin(), merged.events.end(), [&](const Event& other) { return other.mechanism == event.mechanism; });
     if (same == merged.events.end()) {
       merged.events.push_back(event);
     } else {

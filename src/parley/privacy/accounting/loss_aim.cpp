@@ -71,8 +71,8 @@ double LossComposition::Aim::tilt_for_delta(double delta) const {
   const auto excess = [&](double log_t) {
     const double t = std::exp(log_t);
     const Cumulants c = cumulants(t);
-    return c.log_moment - t * c.mean - std::log(t) - std::log1p(t) -
-           0.5 * std::log(2 * std::numbers::pi * std::max(c.variance, 1e-300)) - target;
+    return c.log_moment - t * c.mean - std::log(t) - std::log1p(t) - 0.5 * std::log(2 * std::numbers::pi * std::max(c.variance, 1e-300)) -
+           target;
   };
   double low = std::log(1e-4 * scale), high = std::log(kSteepest * scale);
   double at_low = excess(low), at_high = excess(high);
@@ -100,8 +100,7 @@ double LossComposition::Aim::estimate(double tilt, double epsilon) const {
   const auto tail = [&](long double t) {  // E[e^(-t (L - epsilon)); L > epsilon]
     const long double x = gap + t * s;
     // e^(t s gap + t^2 s^2/2) tail(x) = phi(gap) mills(x)
-    if (x > 50)
-      return std::exp(-gap * gap / 2) / std::sqrt(2 * std::numbers::pi_v<long double>) / (x + 1 / x);
+    if (x > 50) return std::exp(-gap * gap / 2) / std::sqrt(2 * std::numbers::pi_v<long double>) / (x + 1 / x);
     return std::exp(t * s * gap + t * t * s * s / 2) * normal_tail(x);
   };
   const long double part = tail(tilt) - tail(tilt + 1);

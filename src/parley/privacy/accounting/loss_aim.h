@@ -25,8 +25,7 @@ class LossComposition::Aim {
     // At the other end mass is only moved up a little: it may be much more.
     const double lowest = std::max(infinite, 1e-10 / steps);
     cut_ = direction > 0 ? Cut{infinite, lowest} : Cut{lowest, infinite};
-    for (const Part& part : composition.parts_)
-      laws_.push_back({part.step->nodes(cut_), static_cast<double>(part.count)});
+    for (const Part& part : composition.parts_) laws_.push_back({part.step->nodes(cut_), static_cast<double>(part.count)});
   }
   [[nodiscard]] const Cut& cut() const { return cut_; }
   [[nodiscard]] int direction() const { return direction_; }

@@ -75,8 +75,7 @@ class LossComposition::Window {
     }
     const long double gap = std::exp(static_cast<long double>(epsilon) - reference_);
     const long double inside = s0_[n] - gap * s1_[n];
-    const long double answer =
-        std::exp(static_cast<long double>(log_scale_)) * std::max(inside, 0.0L) * (1 + 1e-11L);
+    const long double answer = std::exp(static_cast<long double>(log_scale_)) * std::max(inside, 0.0L) * (1 + 1e-11L);
     return static_cast<double>(std::min(1.0L, answer + below + above_ + rest_));
   }
   // -d ln(delta)/d epsilon. Where the law is far from normal it exceeds the tilt, and the grid must follow
@@ -93,9 +92,7 @@ class LossComposition::Window {
     return 1 + slope_found < 2 * (1 + std::max(target.tilt, target.slope));
   }
   [[nodiscard]] double low() const { return static_cast<double>(first_) * step_; }
-  [[nodiscard]] double high() const {
-    return (static_cast<double>(first_) + static_cast<double>(s0_.size()) - 1) * step_;
-  }
+  [[nodiscard]] double high() const { return (static_cast<double>(first_) + static_cast<double>(s0_.size()) - 1) * step_; }
 
   bool valid_ = false;
   bool exact_grid_ = false;
@@ -161,8 +158,7 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
     }
   }
   const double steepness = 1 + std::max(tilt, target.slope);
-  const double epsilon_excess =
-      std::min(target.tolerance / steepness, 0.1 * target.tolerance * std::max(target.epsilon, 0.01));
+  const double epsilon_excess = std::min(target.tolerance / steepness, 0.1 * target.tolerance * std::max(target.epsilon, 0.01));
   double h = std::min(std::sqrt(12 * epsilon_excess / (steepness * steps)), deviation / 8);
   if (!(h > 0) || !std::isfinite((top - bottom) / h)) return window;
   const auto span = [&] { return (top - bottom) / h + 8; };
@@ -235,9 +231,8 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   double total_size = 0, neglected = 0;
   constexpr double kNegligibleLog = -90;
   // One law: the same test without a logarithm.
-  const double quick = spectra.size() == 1 && spectra[0].count > 1
-                           ? std::exp(kNegligibleLog / (spectra[0].count - 1)) - spectra[0].error
-                           : 0;
+  const double quick =
+      spectra.size() == 1 && spectra[0].count > 1 ? std::exp(kNegligibleLog / (spectra[0].count - 1)) - spectra[0].error : 0;
   for (std::size_t f = 0; f < half; ++f) {
     if (quick > 0 && std::norm(spectra[0].value[f]) < quick * quick) {
       neglected += std::exp(kNegligibleLog) * steps;
@@ -280,8 +275,8 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   const auto periodic_first = static_cast<std::int64_t>(std::floor(bottom / h - spare / 2));
   // Points below the epsilons that will be asked for need no sums.
   const double needed = std::min(target.epsilon, centre.mean) - 3 * deviation;
-  const std::int64_t skipped = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(std::floor(needed / h)) - periodic_first - 1, 0, size - 2);
+  const std::int64_t skipped =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(needed / h)) - periodic_first - 1, 0, size - 2);
   const std::int64_t first = periodic_first + skipped;
   window.valid_ = true;
   window.exact_grid_ = lattice > 0 && one_lattice && only_lattice;
@@ -296,17 +291,14 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   const auto base = static_cast<std::int64_t>(offset);
   std::int64_t slot = (first - base) % size;
   if (slot < 0) slot += size;
-  const long double decay = std::exp(static_cast<long double>(tilt) * h),
-                    unit_decay = std::exp(static_cast<long double>(h));
+  const long double decay = std::exp(static_cast<long double>(tilt) * h), unit_decay = std::exp(static_cast<long double>(h));
   long double factor = 0, unit_factor = 0;
   constexpr std::size_t kRestart = 256;  // factors drift by 1e-17 per point between exact evaluations
   slot = (slot + static_cast<std::int64_t>(kept)) % size;
   for (std::size_t j = kept; j-- > 0;) {
     slot = slot == 0 ? size - 1 : slot - 1;
     if ((kept - 1 - j) % kRestart == 0) {
-      const long double away =
-          static_cast<long double>(static_cast<double>(first + static_cast<std::int64_t>(j)) * h) -
-          window.reference_;
+      const long double away = static_cast<long double>(static_cast<double>(first + static_cast<std::int64_t>(j)) * h) - window.reference_;
       factor = std::exp(-tilt * away);
       unit_factor = std::exp(-away);
     }
@@ -324,8 +316,7 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   };
   window.above_ = tail(tilt + up.at, window.high());
   // Mass below the window matters only to an epsilon below it.
-  window.below_ =
-      target.epsilon < window.low() && tilt + down.at < 0 ? tail(tilt + down.at, window.low()) : 1;
+  window.below_ = target.epsilon < window.low() && tilt + down.at < 0 ? tail(tilt + down.at, window.low()) : 1;
   window.rest_ = -std::expm1(infinite_log) * (1 + 1e-12);
   return window;
 }
@@ -433,8 +424,7 @@ double LossComposition::epsilon_by_bisection(int direction, double delta, double
 
 double LossComposition::epsilon(double delta, double tolerance) const {
   double forward = epsilon_in(+1, delta, tolerance);
-  if (std::isinf(forward) && available_ && delta > -std::expm1(log_no_leak_))
-    forward = epsilon_by_bisection(+1, delta, tolerance);
+  if (std::isinf(forward) && available_ && delta > -std::expm1(log_no_leak_)) forward = epsilon_by_bisection(+1, delta, tolerance);
   if (symmetric() || std::isinf(forward) || parts_.empty()) return forward;
   if (tolerance < kCoarse && delta_in(-1, forward, kCoarse, delta) <= delta) return forward;
   const double backward = epsilon_in(-1, delta, tolerance);

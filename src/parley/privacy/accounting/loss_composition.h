@@ -39,8 +39,7 @@ class LossComposition {
   [[nodiscard]] double estimated_log_delta(double epsilon, double log_delta) const;
   // One direction at a time, for tests: +1 is P against Q, -1 is Q against P.
   // An answer below `enough` is only known to be below it.
-  [[nodiscard]] double delta_in(int direction, double epsilon, double tolerance = kTolerance,
-                                double enough = 0) const;
+  [[nodiscard]] double delta_in(int direction, double epsilon, double tolerance = kTolerance, double enough = 0) const;
 
   static constexpr double kTolerance = 1e-3;
   static constexpr double kCoarse = 0.1;

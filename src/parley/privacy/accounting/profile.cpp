@@ -120,9 +120,7 @@ double gaussian_mu_within(double epsilon, double delta) {
 
 double discrete_gaussian_distance(double sigma) {
   const double variance = sigma * sigma;
-  return ((1 + 1 / (8 * variance)) / (24 * variance) +
-          4 * std::exp(-2 * std::numbers::pi * std::numbers::pi * variance)) *
-         (1 + kSlack);
+  return ((1 + 1 / (8 * variance)) / (24 * variance) + 4 * std::exp(-2 * std::numbers::pi * std::numbers::pi * variance)) * (1 + kSlack);
 }
 
 double step_delta(const Mechanism& mechanism, Neighbours neighbours, double epsilon) {
@@ -135,17 +133,14 @@ double step_delta(const Mechanism& mechanism, Neighbours neighbours, double epsi
           return upward(m.dimensions == 1 ? laplace_delta(e, epsilon) : pure_delta(e, epsilon));
         } else if constexpr (std::is_same_v<M, DiscreteGaussian>) {
           const double mu = m.sensitivity / m.sigma;
-          if (m.dimensions == 1 && m.sigma <= 1000 && mu < 1e3 && epsilon < 700)
-            return upward(discrete_gaussian_delta(m, epsilon));
+          if (m.dimensions == 1 && m.sigma <= 1000 && mu < 1e3 && epsilon < 700) return upward(discrete_gaussian_delta(m, epsilon));
           const double converted = delta_from_zcdp(mu * mu / 2, epsilon);
           if (m.sigma < 1 || epsilon > 700) return converted;
           const double distance = discrete_gaussian_distance(m.sigma) * static_cast<double>(m.dimensions);
-          return std::min(converted,
-                          upward(gaussian_delta(mu, epsilon) + distance * (1 + std::exp(epsilon))));
+          return std::min(converted, upward(gaussian_delta(mu, epsilon) + distance * (1 + std::exp(epsilon))));
         } else if constexpr (std::is_same_v<M, DiscreteLaplace>) {
           const double e = m.sensitivity / m.scale;
-          if (m.dimensions != 1 || m.sensitivity != std::floor(m.sensitivity))
-            return upward(pure_delta(e, epsilon));
+          if (m.dimensions != 1 || m.sensitivity != std::floor(m.sensitivity)) return upward(pure_delta(e, epsilon));
           return upward(std::min<Real>(discrete_laplace_delta(m, epsilon), pure_delta(e, epsilon)));
         } else if constexpr (std::is_same_v<M, Exponential>) {
           return upward(bounded_range_delta(m.epsilon, epsilon));
@@ -157,8 +152,7 @@ double step_delta(const Mechanism& mechanism, Neighbours neighbours, double epsi
           return delta_from_zcdp(m.rho, epsilon);
         } else if constexpr (std::is_same_v<M, SubsampledGaussian>) {
           if (m.sampling_rate == 1 || epsilon > 11000)  // sampling only helps
-            return gaussian_delta((neighbours == Neighbours::kAddRemove ? 1 : 2) / m.noise_multiplier,
-                                  epsilon);
+            return gaussian_delta((neighbours == Neighbours::kAddRemove ? 1 : 2) / m.noise_multiplier, epsilon);
           return upward(sampled_delta({m.noise_multiplier, m.sampling_rate, neighbours}, epsilon));
         } else {
           return 1;

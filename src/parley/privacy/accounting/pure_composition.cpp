@@ -26,8 +26,8 @@ double optimal_pure_delta(double step_epsilon, std::int64_t count, double epsilo
   if (first > k) return 0;
   const Real mode = std::min(k, std::floor((k + 1) * p));
   const Real start = std::max(first, mode);
-  const Real log_weight = std::lgamma(k + 1) - std::lgamma(start + 1) - std::lgamma(k - start + 1) -
-                          start * std::log1p(std::exp(-e)) - (k - start) * (e + std::log1p(std::exp(-e)));
+  const Real log_weight = std::lgamma(k + 1) - std::lgamma(start + 1) - std::lgamma(k - start + 1) - start * std::log1p(std::exp(-e)) -
+                          (k - start) * (e + std::log1p(std::exp(-e)));
   constexpr Real kNegligible = 1e-22L;
   const Real odds = std::exp(std::min(log_odds, Real{11000}));
   const auto gain = [&](Real l) { return -std::expm1(epsilon - (2 * l - k) * e); };

@@ -24,20 +24,16 @@ struct Rule {
 };
 // Gauss-Legendre on [-1, 1].
 constexpr Rule kTwo{2, {-0.5773502691896257645, 0.5773502691896257645}, {1, 1}};
-constexpr Rule kThree{3,
-                      {-0.7745966692414833770, 0, 0.7745966692414833770},
-                      {0.5555555555555555556, 0.8888888888888888889, 0.5555555555555555556}};
-constexpr Rule kFive{
-    5,
-    {-0.9061798459386639928, -0.5384693101056830910, 0, 0.5384693101056830910, 0.9061798459386639928},
-    {0.2369268850561890875, 0.4786286704993664680, 0.5688888888888888889, 0.4786286704993664680,
-     0.2369268850561890875}};
-constexpr Rule kEight{
-    8,
-    {-0.9602898564975362317, -0.7966664774136267396, -0.5255324099163289858, -0.1834346424956498049,
-     0.1834346424956498049, 0.5255324099163289858, 0.7966664774136267396, 0.9602898564975362317},
-    {0.1012285362903762592, 0.2223810344533744706, 0.3137066458778872873, 0.3626837833783619830,
-     0.3626837833783619830, 0.3137066458778872873, 0.2223810344533744706, 0.1012285362903762592}};
+constexpr Rule kThree{
+    3, {-0.7745966692414833770, 0, 0.7745966692414833770}, {0.5555555555555555556, 0.8888888888888888889, 0.5555555555555555556}};
+constexpr Rule kFive{5,
+                     {-0.9061798459386639928, -0.5384693101056830910, 0, 0.5384693101056830910, 0.9061798459386639928},
+                     {0.2369268850561890875, 0.4786286704993664680, 0.5688888888888888889, 0.4786286704993664680, 0.2369268850561890875}};
+constexpr Rule kEight{8,
+                      {-0.9602898564975362317, -0.7966664774136267396, -0.5255324099163289858, -0.1834346424956498049,
+                       0.1834346424956498049, 0.5255324099163289858, 0.7966664774136267396, 0.9602898564975362317},
+                      {0.1012285362903762592, 0.2223810344533744706, 0.3137066458778872873, 0.3626837833783619830, 0.3626837833783619830,
+                       0.3137066458778872873, 0.2223810344533744706, 0.1012285362903762592}};
 
 double half_sinh(double x) {
   if (x < 0.05) return x * (0.5 + x * x * (1.0 / 48 + x * x / 3840));
@@ -48,9 +44,7 @@ double half_sinh(double x) {
 class GridBuilder {
  public:
   GridBuilder(double step, double lowest, double highest)
-      : step_(step),
-        inverse_(1 / half_sinh(step)),
-        first_(static_cast<std::int64_t>(std::floor(lowest / step)) - 1) {
+      : step_(step), inverse_(1 / half_sinh(step)), first_(static_cast<std::int64_t>(std::floor(lowest / step)) - 1) {
     const auto last = static_cast<std::int64_t>(std::ceil(highest / step)) + 1;
     s_.assign(static_cast<std::size_t>(last - first_ + 1), 0.0);
   }
@@ -106,10 +100,7 @@ void integrate_cells(const Law& law, double low, double high, double step, GridB
     // Of log_s, or of the logarithm of the weights that a cell gives to its two ends.
     const double change = std::max(width * law.steepness(std::max(std::fabs(left), std::fabs(right))), 0.5 * step);
     const bool narrow = width < 0.5 * law.panel();
-    const Rule& rule = change < 4e-3 && narrow   ? kTwo
-                       : change < 5e-2 && narrow ? kThree
-                       : change < 0.5 && narrow  ? kFive
-                                                 : kEight;
+    const Rule& rule = change < 4e-3 && narrow ? kTwo : change < 5e-2 && narrow ? kThree : change < 0.5 && narrow ? kFive : kEight;
     const int panels = rule.size < 8 ? 1 : 1 + static_cast<int>(std::max(width / law.panel(), change / 4));
     const double half = width / (2 * panels);
     for (int panel = 0; panel < panels; ++panel) {
@@ -207,10 +198,8 @@ class SampledGaussianLoss final : public StepLoss {
   };
   Range range(const Cut& cut) const {
     const double below = pair_.neighbours == Neighbours::kAddRemove ? 0 : 1;
-    return {
-        cut_at(*this, -below, -kReach * pair_.sigma - below, cut.below,
-               [&](double x) { return pair_.q_below(x); }),
-        cut_at(*this, 1, kReach * pair_.sigma + 1, cut.above, [&](double x) { return pair_.p_above(x); })};
+    return {cut_at(*this, -below, -kReach * pair_.sigma - below, cut.below, [&](double x) { return pair_.q_below(x); }),
+            cut_at(*this, 1, kReach * pair_.sigma + 1, cut.above, [&](double x) { return pair_.p_above(x); })};
   }
   static double upward(long double mass) { return static_cast<double>(mass) * (1 + kSlack); }
 
@@ -222,8 +211,7 @@ class SampledGaussianLoss final : public StepLoss {
 
 class GaussianLoss final : public StepLoss {
  public:
-  explicit GaussianLoss(double mu)
-      : mu_(mu), log_scale_(-std::log(mu * std::sqrt(2 * std::numbers::pi)) - mu * mu / 8) {}
+  explicit GaussianLoss(double mu) : mu_(mu), log_scale_(-std::log(mu * std::sqrt(2 * std::numbers::pi)) - mu * mu / 8) {}
 
   LossNodes nodes(const Cut& cut) const override {
     LossNodes nodes;
@@ -238,8 +226,7 @@ class GaussianLoss final : public StepLoss {
     LossGrid grid = std::move(builder).finish();
     // Under P the loss is N(mu^2/2, mu^2), under Q N(-mu^2/2, mu^2).
     const auto mass = [&](double distance, double shift) {
-      return static_cast<double>(normal_tail(distance / static_cast<long double>(mu_) + shift)) *
-             (1 + kSlack);
+      return static_cast<double>(normal_tail(distance / static_cast<long double>(mu_) + shift)) * (1 + kSlack);
     };
     grid.forward_infinite = mass(high, -mu_ / 2);
     grid.forward_lowest = mass(-low, mu_ / 2);
@@ -345,15 +332,13 @@ std::unique_ptr<StepLoss> randomised_response(double e) {
 std::unique_ptr<StepLoss> discrete_gaussian(double sigma, double distance) {
   const double variance = sigma * sigma, reach = std::ceil(kReach * sigma);
   long double normaliser = 1;
-  for (double x = 1; x <= reach + 2; ++x)
-    normaliser += 2 * std::exp(-static_cast<long double>(x) * x / (2 * variance));
+  for (double x = 1; x <= reach + 2; ++x) normaliser += 2 * std::exp(-static_cast<long double>(x) * x / (2 * variance));
   const auto log_normaliser = static_cast<double>(std::log(normaliser));
   LossNodes atoms;
   for (double x = -reach; x <= distance + reach; ++x) {
     atoms.loss.push_back((2 * x - distance) * distance / (2 * variance));
     const double from_middle = x - distance / 2;
-    atoms.log_s.push_back(-(from_middle * from_middle + distance * distance / 4) / (2 * variance) -
-                          log_normaliser);
+    atoms.log_s.push_back(-(from_middle * from_middle + distance * distance / 4) / (2 * variance) - log_normaliser);
   }
   auto loss = std::make_unique<AtomicLoss>(std::move(atoms));
   // Beyond 36 deviations the discrete Gaussian has less than 1e-280 of its mass.
@@ -399,8 +384,7 @@ std::unique_ptr<StepLoss> step_loss(const Mechanism& mechanism, Neighbours neigh
         } else if constexpr (std::is_same_v<M, DiscreteLaplace>) {
           const double e = m.sensitivity / m.scale;
           if (e > kLargestLoss || e < 1e-150) return nullptr;
-          if (m.dimensions != 1 || m.sensitivity != std::floor(m.sensitivity) || m.sensitivity > 1e5)
-            return randomised_response(e);
+          if (m.dimensions != 1 || m.sensitivity != std::floor(m.sensitivity) || m.sensitivity > 1e5) return randomised_response(e);
           return discrete_laplace(m.scale, m.sensitivity);
         } else if constexpr (std::is_same_v<M, Exponential>) {
           if (m.epsilon > kLargestLoss || m.epsilon < 1e-150) return nullptr;
@@ -411,8 +395,7 @@ std::unique_ptr<StepLoss> step_loss(const Mechanism& mechanism, Neighbours neigh
           return randomised_response(m.epsilon);
         } else if constexpr (std::is_same_v<M, SubsampledGaussian>) {
           const SampledGaussian pair{m.noise_multiplier, m.sampling_rate, neighbours};
-          if (pair.loss(kReach * pair.sigma + 1) > kLargestLoss || pair.rate / pair.sigma < 1e-150)
-            return nullptr;
+          if (pair.loss(kReach * pair.sigma + 1) > kLargestLoss || pair.rate / pair.sigma < 1e-150) return nullptr;
           return std::make_unique<SampledGaussianLoss>(pair);
         } else {
           return nullptr;

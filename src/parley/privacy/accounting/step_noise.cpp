@@ -10,7 +10,8 @@ namespace parley::privacy {
 
 Result<StepNoise> step_noise(const Target& target, const StepShape& shape) {
   if (shape.steps < 1 || shape.steps > kMaxCount)
-    return fail(bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", shape.steps)));
+    return fail(
+        bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", shape.steps)));
   if (!(shape.share >= 0 && shape.share <= 1))
     return fail(bad_input({.field = "share"}, "must lie between 0 and 1", fmt::format("{}", shape.share)));
   if (shape.share < 1 && !(shape.value_sensitivity > 0 && std::isfinite(shape.value_sensitivity)))

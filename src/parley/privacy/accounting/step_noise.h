@@ -16,9 +16,9 @@ namespace parley::privacy {
 
 struct StepShape {
   std::int64_t steps = 1;
-  double share = 0.5;              // 0 = only values, 1 = only selections
-  double value_sensitivity = 0;    // in grains, as Sensitive states it (a whole number for one value)
-  std::vector<Event> once{};       // what else the run releases, with its noise fixed already
+  double share = 0.5;            // 0 = only values, 1 = only selections
+  double value_sensitivity = 0;  // in grains, as Sensitive states it (a whole number for one value)
+  std::vector<Event> once{};     // what else the run releases, with its noise fixed already
 };
 
 struct StepNoise {

@@ -60,8 +60,7 @@ double epsilon_per_step(double epsilon, double delta, std::int64_t steps) {
 double bounded_range_renyi(double epsilon, double order) {
   // The largest KL divergence of an e-bounded-range pair: x - 1 - ln x at x = e/(e^e - 1).
   const long double e = epsilon, x = e / std::expm1(e);
-  const auto kl =
-      static_cast<double>(-std::expm1(-e) > 1e-4L ? x - 1 - std::log(x) : e * e / 8 - e * e * e * e / 576);
+  const auto kl = static_cast<double>(-std::expm1(-e) > 1e-4L ? x - 1 - std::log(x) : e * e / 8 - e * e * e * e / 576);
   return std::min(epsilon, kl + (order - 1) * epsilon * epsilon / 8);
 }
 

@@ -6,8 +6,7 @@
 namespace parley::privacy::accounting::textbook {
 
 // Dwork, Rothblum, Vadhan 2010: e sqrt(2 k ln(1/d')) + k e (exp(e) - 1), d' = delta - k step_delta.
-double advanced_composition_epsilon(double step_epsilon, std::int64_t count, double delta,
-                                    double step_delta = 0);
+double advanced_composition_epsilon(double step_epsilon, std::int64_t count, double delta, double step_delta = 0);
 // Kairouz, Oh, Viswanath 2015, Theorem 3.4, for delta-free steps.
 double kov_closed_form_epsilon(double step_epsilon, std::int64_t count, double delta);
 // The same authors' Theorem 3.3 as printed: the smallest epsilon among (k - 2i) e.

@@ -21,8 +21,7 @@ TiltedGrid tilted(const LossGrid& grid, int direction, double tilt) {
     result.weight[j] = std::exp(exponent - top);
     // The terms of the exponent round on their own scale.
     if (result.weight[j] > 1e-18)
-      result.largest_exponent =
-          std::max(result.largest_exponent, std::fabs(exponent) + std::fabs(law.log_s(j)));
+      result.largest_exponent = std::max(result.largest_exponent, std::fabs(exponent) + std::fabs(law.log_s(j)));
     sum += result.weight[j];
     moment += result.weight[j] * static_cast<double>(j);
   }

@@ -26,14 +26,10 @@ struct Directed {
 
   [[nodiscard]] std::size_t size() const { return grid->log_s.size(); }
   // In direction -1 the grid is read backwards: losses change sign, P and Q change places.
-  [[nodiscard]] std::int64_t first() const {
-    return direction > 0 ? grid->first : -(grid->first + static_cast<std::int64_t>(size()) - 1);
-  }
+  [[nodiscard]] std::int64_t first() const { return direction > 0 ? grid->first : -(grid->first + static_cast<std::int64_t>(size()) - 1); }
   [[nodiscard]] double log_s(std::size_t j) const { return grid->log_s[direction > 0 ? j : size() - 1 - j]; }
   [[nodiscard]] double lowest() const { return direction > 0 ? grid->forward_lowest : grid->backward_lowest; }
-  [[nodiscard]] double infinite() const {
-    return direction > 0 ? grid->forward_infinite : grid->backward_infinite;
-  }
+  [[nodiscard]] double infinite() const { return direction > 0 ? grid->forward_infinite : grid->backward_infinite; }
 
   // ln(mass e^(tilt l)) of the j-th point.
   [[nodiscard]] double log_weight(std::size_t j, double tilt) const {

@@ -11,24 +11,43 @@ Error database_error(const std::string& file, int code) {
   std::string_view reason;
   switch (code & 0xff) {
     // The statements are fixed, so it is the file that does not fit them.
-    case SQLITE_ERROR: reason = "was tampered with or damaged: its tables are not those of a ledger"; break;
+    case SQLITE_ERROR:
+      reason = "was tampered with or damaged: its tables are not those of a ledger";
+      break;
     case SQLITE_NOTADB:
-    case SQLITE_CORRUPT: reason = "is damaged or not a ledger"; break;
-    case SQLITE_READONLY: reason = "is read-only: nothing can be charged, so nothing is released"; break;
-    case SQLITE_FULL: reason = "cannot grow: the disk is full; nothing was charged"; break;
-    case SQLITE_CANTOPEN: reason = "cannot be opened: does the folder exist and may you write there?"; break;
-    case SQLITE_BUSY: reason = "is held by another process for too long"; break;
-    case SQLITE_IOERR: reason = "cannot be read or written: input/output error"; break;
-    default: break;
+    case SQLITE_CORRUPT:
+      reason = "is damaged or not a ledger";
+      break;
+    case SQLITE_READONLY:
+      reason = "is read-only: nothing can be charged, so nothing is released";
+      break;
+    case SQLITE_FULL:
+      reason = "cannot grow: the disk is full; nothing was charged";
+      break;
+    case SQLITE_CANTOPEN:
+      reason = "cannot be opened: does the folder exist and may you write there?";
+      break;
+    case SQLITE_BUSY:
+      reason = "is held by another process for too long";
+      break;
+    case SQLITE_IOERR:
+      reason = "cannot be read or written: input/output error";
+      break;
+    default:
+      break;
   }
-  return {Fault::kFailed, reason.empty() ? fmt::format("ledger {}: {}", file, sqlite3_errstr(code))
-                                         : fmt::format("ledger {}: {}", file, reason)};
+  return {Fault::kFailed,
+          reason.empty() ? fmt::format("ledger {}: {}", file, sqlite3_errstr(code)) : fmt::format("ledger {}: {}", file, reason)};
 }
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+void Database::Close::operator()(sqlite3* connection) const {
+  sqlite3_close_v2(connection);
+}
 
 Statement& Statement::bind(int position, std::int64_t value) {
   sqlite3_bind_int64(statement_.get(), position, value);
@@ -63,19 +82,21 @@ Result<void> Statement::run() {
   }
 }
 
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+double Statement::number(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
-  return bytes == nullptr ? std::string{}
-                          : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+  return bytes == nullptr ? std::string{} : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
 }
 
 Result<Database> Database::open(const std::string& file, Mode mode) {
   sqlite3* connection = nullptr;
-  const int flags = mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY
-                                            : SQLITE_OPEN_READWRITE | (mode == Mode::kMake ? SQLITE_OPEN_CREATE : 0);
+  const int flags = mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::kMake ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(file.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   Database database;
   database.connection_.reset(connection);

@@ -25,8 +25,7 @@ std::string linked(const std::string& previous, const Entry& entry) {
   std::string bytes;
   for (const std::string& part :
        {previous, std::to_string(entry.number), std::to_string(entry.time), entry.kind, entry.purse.data_set,
-        std::string(name(entry.purse.unit)), std::string(name(entry.purse.neighbours)), entry.run, entry.key,
-        entry.content})
+        std::string(name(entry.purse.unit)), std::string(name(entry.purse.neighbours)), entry.run, entry.key, entry.content})
     bytes += fmt::format("{}:{}", part.size(), part);
   return digest_of(bytes);
 }
@@ -44,7 +43,8 @@ std::optional<Neighbours> neighbours_named(std::string_view text) {
 }
 
 std::string to_json(const Budget& budget) {
-  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}, {"composition", name(budget.composition)}}.dump();
+  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}, {"composition", name(budget.composition)}}
+      .dump();
 }
 
 Result<Budget> parse_budget(const std::string& text) {
@@ -69,9 +69,7 @@ std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t
 
 Result<ChargedPlan> parse_charged_plan(const std::string& text) {
   auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto not_negative = [&](const char* key) {
-    return json.contains(key) && json[key].is_number() && json[key].get<double>() >= 0;
-  };
+  const auto not_negative = [&](const char* key) { return json.contains(key) && json[key].is_number() && json[key].get<double>() >= 0; };
   if (!json.is_object() || !not_negative("epsilon") || !not_negative("delta") || !not_negative("steps") || !not_negative("of"))
     return fail(failed("not a charged plan: " + printable(text)));
   ChargedPlan charged;

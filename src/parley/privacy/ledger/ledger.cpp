@@ -28,15 +28,18 @@ namespace {
 const std::string kGenesis(64, '0');
 
 using PurseKey = std::tuple<std::string, Unit, Neighbours>;
-PurseKey key_of(const Purse& purse) { return {purse.data_set, purse.unit, purse.neighbours}; }
+PurseKey key_of(const Purse& purse) {
+  return {purse.data_set, purse.unit, purse.neighbours};
+}
 
 Result<void> validate(const Purse& purse, const Budget& budget) {
   if (purse.data_set.find_first_not_of(" \t\r\n") == std::string::npos)
     return fail(bad_input({.field = "data set"}, "needs a name: its budget is kept under it"));
   if (!Standing(purse).set_budget(budget))
-    return fail(bad_input({.field = "budget"}, fmt::format("cannot be counted by {} in double precision; plans can, or numbers that are less extreme",
-                                                           name(budget.composition)),
-                          fmt::format("epsilon {}, delta {}", budget.epsilon.value(), budget.delta.value())));
+    return fail(bad_input(
+        {.field = "budget"},
+        fmt::format("cannot be counted by {} in double precision; plans can, or numbers that are less extreme", name(budget.composition)),
+        fmt::format("epsilon {}, delta {}", budget.epsilon.value(), budget.delta.value())));
   return {};
 }
 
@@ -181,9 +184,8 @@ struct Ledger::State {
   Result<const Standing*> standing_of(const Purse& purse) const {
     const auto found = standings.find(key_of(purse));
     if (found == standings.end() || !found->second.budget())
-      return fail(Error{Fault::kBudgetEnded,
-                        fmt::format("no budget was set for {} DP ({}) of data set '{}'; nothing was released",
-                                    name(purse.unit), name(purse.neighbours), printable(purse.data_set))});
+      return fail(Error{Fault::kBudgetEnded, fmt::format("no budget was set for {} DP ({}) of data set '{}'; nothing was released",
+                                                         name(purse.unit), name(purse.neighbours), printable(purse.data_set))});
     return &found->second;
   }
 
@@ -194,8 +196,10 @@ struct Ledger::State {
     search.bind(1, purse.data_set).bind(2, name(purse.unit)).bind(3, name(purse.neighbours)).bind(4, run).bind(5, key);
     PARLEY_TRY(const bool repeated, search.step());
     if (!repeated) return {};
-    return fail(failed(fmt::format("release '{}' of run '{}' was charged before (entry {}): a repeated request gets the stored answer, "
-                                   "not fresh noise", printable(key), printable(run), search.integer(0))));
+    return fail(
+        failed(fmt::format("release '{}' of run '{}' was charged before (entry {}): a repeated request gets the stored answer, "
+                           "not fresh noise",
+                           printable(key), printable(run), search.integer(0))));
   }
 
   static Error budget_ended(const Standing& standing, const Purse& purse, const std::string& wanted) {
@@ -219,12 +223,16 @@ struct Ledger::State {
         if (charges[other].run == charge.run && charges[other].key == charge.key)
           return fail(failed(fmt::format("release '{}' appears twice in one request", printable(charge.key))));
       events.push_back(charge.event);
-      entries.push_back({.kind = charge.claimed ? "charge" : "void-charge", .purse = purse, .run = charge.run, .key = charge.key,
+      entries.push_back({.kind = charge.claimed ? "charge" : "void-charge",
+                         .purse = purse,
+                         .run = charge.run,
+                         .key = charge.key,
                          .content = privacy::to_json(charge.event)});
     }
     if (!standing->allows(events))
-      return fail(budget_ended(*standing, purse, fmt::format("{} x{}{}", name(events.front().mechanism), events.front().count,
-                                                             events.size() > 1 ? " and what was asked for with it" : " more")));
+      return fail(budget_ended(*standing, purse,
+                               fmt::format("{} x{}{}", name(events.front().mechanism), events.front().count,
+                                           events.size() > 1 ? " and what was asked for with it" : " more")));
     return append(std::move(entries));
   }
 
@@ -241,8 +249,8 @@ struct Ledger::State {
     const auto priced = [&](ChargedPlan& charged) {
       const auto pure = pure_epsilon(charged.plan);
       // Delta that is used up leaves what needs none.
-      const auto price = delta ? price_of(charged.plan, *delta, left.epsilon)
-                               : (pure ? Result<Price>(Price{*pure, 0}) : fail(pure.error()));
+      const auto price =
+          delta ? price_of(charged.plan, *delta, left.epsilon) : (pure ? Result<Price>(Price{*pure, 0}) : fail(pure.error()));
       if (!price || !std::isfinite(price->epsilon)) return false;
       charged.price = *price;
       return true;
@@ -261,7 +269,10 @@ struct Ledger::State {
   }
 
   Result<PlanReceipt> admit_plan(const Purse& purse, const PlanRequest& request, const Offer& offer) {
-    Entry entry{.kind = request.claimed ? "plan" : "void-plan", .purse = purse, .run = request.run, .key = request.key,
+    Entry entry{.kind = request.claimed ? "plan" : "void-plan",
+                .purse = purse,
+                .run = request.run,
+                .key = request.key,
                 .content = to_json(offer.charged, offer.steps, request.steps)};
     PARLEY_TRY(const std::vector<Receipt> receipts, append({std::move(entry)}));
     return PlanReceipt{receipts.front().entry, offer.steps, offer.charged.price.epsilon, offer.charged.price.delta};
@@ -315,8 +326,7 @@ struct Ledger::State {
     PARLEY_TRY(Transaction transaction, Transaction::begin(fresh));
     PARLEY_CHECK(fresh.execute(kLayout));
     PARLEY_CHECK(fresh.execute(kAnswers));
-    PARLEY_CHECK(fresh.execute(
-        "INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000')"));
+    PARLEY_CHECK(fresh.execute("INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000')"));
     PARLEY_CHECK(fresh.execute(fmt::format("PRAGMA user_version = {}", kLayoutVersion).c_str()));
     PARLEY_CHECK(transaction.commit());
     return fresh.execute("PRAGMA journal_mode = WAL");
@@ -367,7 +377,9 @@ Plan PlanRequest::plan(Neighbours neighbours, std::int64_t first_steps) const {
   return whole;
 }
 
-std::string_view name(Composition composition) { return composition == Composition::kSteps ? "steps" : "plans"; }
+std::string_view name(Composition composition) {
+  return composition == Composition::kSteps ? "steps" : "plans";
+}
 
 Ledger::Ledger(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Ledger::Ledger(Ledger&&) noexcept = default;
@@ -449,7 +461,8 @@ Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<co
 
 Result<PlanReceipt> Ledger::charge_plan(const Purse& purse, const PlanRequest& request) {
   if (request.steps < 1 || request.steps > kMaxCount)
-    return fail(bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", request.steps)));
+    return fail(
+        bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", request.steps)));
   PARLEY_CHECK(validate(request.plan(purse.neighbours, request.steps)));
   State& state = *state_;
   // The price is worked out between two looks at the file; another process may have paid in between.
@@ -528,13 +541,16 @@ Result<void> Ledger::mark_answer(const Purse& purse, const std::string& run, std
   PARLEY_TRY(Transaction transaction, Transaction::begin(database));
   const std::string digest = digest_of(answer);
   {
-    PARLEY_TRY(Statement search, database.prepare("SELECT round, digest FROM answer WHERE data_set = ? AND unit = ? AND neighbours = ? AND run = ?"));
+    PARLEY_TRY(Statement search,
+               database.prepare("SELECT round, digest FROM answer WHERE data_set = ? AND unit = ? AND neighbours = ? AND run = ?"));
     PARLEY_TRY(const bool found, bound(search).step());
     const std::int64_t left = found ? search.integer(0) : 0;
     if (found && left == round && search.text(1) == digest) return {};
     if (left > round || (found && left == round))
-      return fail(failed(fmt::format("run '{}': the answer of round {} has left this site before, and what was kept of the run does not hold it; "
-                                     "the run cannot go on without releasing anew", printable(run), left)));
+      return fail(
+          failed(fmt::format("run '{}': the answer of round {} has left this site before, and what was kept of the run does not hold it; "
+                             "the run cannot go on without releasing anew",
+                             printable(run), left)));
     if (round == 0) return {};
   }
   PARLEY_TRY(Statement mark, database.prepare("INSERT OR REPLACE INTO answer VALUES (?,?,?,?,?,?)"));
@@ -584,8 +600,7 @@ Result<std::string> Ledger::verify() {
       if (entry.kind.ends_with("charge")) PARLEY_CHECK(parse_event(entry.content));
       if (!entry.kind.ends_with("plan")) return {};
       PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
-      if (!check_price(charged))
-        return fail(state_->damaged(entry.number, "states a price that does not cover its releases"));
+      if (!check_price(charged)) return fail(state_->damaged(entry.number, "states a price that does not cover its releases"));
       return {};
     });
   }));

@@ -93,21 +93,21 @@ struct Spent {
   std::int64_t charges = 0;
   std::int64_t releases = 0;      // that were charged
   std::int64_t void_charges = 0;  // those with noise from a seed: they count against the budget and earn no claim
-  double used = 0;     // share of the budget that the filter counts as used, at most 1
-  bool overspent = false;  // the budget was set below what had been charged: it bounds nothing, and nothing more is released
-  double epsilon = 0;  // proved of all charges together, with
-  double delta = 0;    // this
-  std::vector<Event> events;  // grouped
+  double used = 0;                // share of the budget that the filter counts as used, at most 1
+  bool overspent = false;         // the budget was set below what had been charged: it bounds nothing, and nothing more is released
+  double epsilon = 0;             // proved of all charges together, with
+  double delta = 0;               // this
+  std::vector<Event> events;      // grouped
 };
 
 struct Entry {
   std::int64_t number = 0;
-  std::int64_t time = 0;     // seconds since 1970, UTC
-  std::string kind;          // "budget" | "charge" | "plan"; with noise from a seed "void-charge" | "void-plan"
+  std::int64_t time = 0;  // seconds since 1970, UTC
+  std::string kind;       // "budget" | "charge" | "plan"; with noise from a seed "void-charge" | "void-plan"
   Purse purse;
   std::string run;
   std::string key;
-  std::string content;       // the event, the plan with its price, or the budget, as JSON
+  std::string content;  // the event, the plan with its price, or the budget, as JSON
   std::string hash;
 };
 

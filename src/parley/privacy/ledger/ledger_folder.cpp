@@ -23,7 +23,9 @@ constexpr std::string_view kMarker =
     "use. Copy or move the folder as a whole. While this file is here a missing or empty ledger.sqlite is refused, because a\n"
     "fresh one would forget what was spent.\n";
 
-fs::path marker_in(const std::string& folder) { return fs::path(folder) / "ledger.made"; }
+fs::path marker_in(const std::string& folder) {
+  return fs::path(folder) / "ledger.made";
+}
 
 // A new name in a folder survives a power cut once the folder itself is synced.
 Result<void> sync_folder(const std::string& folder) {
@@ -37,7 +39,9 @@ Result<void> sync_folder(const std::string& folder) {
 
 }  // namespace
 
-std::string database_in(const std::string& folder) { return (fs::path(folder) / "ledger.sqlite").string(); }
+std::string database_in(const std::string& folder) {
+  return (fs::path(folder) / "ledger.sqlite").string();
+}
 
 Result<bool> holds_database(const std::string& folder) {
   std::error_code unknown;
@@ -46,13 +50,17 @@ Result<bool> holds_database(const std::string& folder) {
   const std::string file = database_in(folder);
   if (!fs::exists(file, unknown)) {
     if (marked)
-      return fail(failed(fmt::format("ledger {}: is gone, though a ledger was made here (ledger.made says so): what was spent is not "
-                                     "known, so nothing is released; restore the folder from a copy", file)));
+      return fail(
+          failed(fmt::format("ledger {}: is gone, though a ledger was made here (ledger.made says so): what was spent is not "
+                             "known, so nothing is released; restore the folder from a copy",
+                             file)));
     return false;
   }
   if (fs::is_regular_file(file, unknown) && fs::file_size(file, unknown) == 0)
-    return fail(failed(fmt::format("ledger {}: is empty, and Parley never leaves one so: what was spent is not known, so nothing is "
-                                   "released; restore the folder from a copy", file)));
+    return fail(
+        failed(fmt::format("ledger {}: is empty, and Parley never leaves one so: what was spent is not known, so nothing is "
+                           "released; restore the folder from a copy",
+                           file)));
   return true;
 }
 

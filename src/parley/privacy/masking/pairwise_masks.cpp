@@ -25,8 +25,7 @@ const unsigned char* bytes_of(std::string_view text) {
 }
 
 Key secret_key(const MaskSecret& secret) {
-  return {EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr,
-                                       reinterpret_cast<const unsigned char*>(secret.data()), sizeof secret),
+  return {EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, reinterpret_cast<const unsigned char*>(secret.data()), sizeof secret),
           &EVP_PKEY_free};
 }
 
@@ -40,17 +39,13 @@ std::string digest(std::initializer_list<std::string_view> parts) {
 }
 
 Result<std::string> shared_secret(EVP_PKEY* own, std::string_view their_key) {
-  const Key theirs(
-      EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, bytes_of(their_key), their_key.size()),
-      &EVP_PKEY_free);
+  const Key theirs(EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, bytes_of(their_key), their_key.size()), &EVP_PKEY_free);
   const KeyUse use(EVP_PKEY_CTX_new(own, nullptr), &EVP_PKEY_CTX_free);
   std::string shared(kMaskKeyBytes, '\0');
   std::size_t size = shared.size();
   // Fails for keys of small order.
-  if (!theirs || !use || EVP_PKEY_derive_init(use.get()) != 1 ||
-      EVP_PKEY_derive_set_peer(use.get(), theirs.get()) != 1 ||
-      EVP_PKEY_derive(use.get(), reinterpret_cast<unsigned char*>(shared.data()), &size) != 1 ||
-      size != kMaskKeyBytes)
+  if (!theirs || !use || EVP_PKEY_derive_init(use.get()) != 1 || EVP_PKEY_derive_set_peer(use.get(), theirs.get()) != 1 ||
+      EVP_PKEY_derive(use.get(), reinterpret_cast<unsigned char*>(shared.data()), &size) != 1 || size != kMaskKeyBytes)
     return fail(bad_input({.field = "keys"}, "a party's public key makes no shared secret"));
   return shared;
 }
@@ -62,8 +57,7 @@ Result<void> stream(const std::string& pair_key, std::int64_t round, std::span<s
   const std::string key = digest({"parley mask round", pair_key, {number.data(), number.size()}});
   const std::array<unsigned char, 16> zero{};
   const Cipher cipher(EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
-  bool good =
-      cipher && EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_ctr(), nullptr, bytes_of(key), zero.data()) == 1;
+  bool good = cipher && EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_ctr(), nullptr, bytes_of(key), zero.data()) == 1;
   std::fill(words.begin(), words.end(), 0);
   auto* at = reinterpret_cast<unsigned char*>(words.data());
   constexpr std::size_t kAtOnce = std::size_t{1} << 26;
@@ -84,21 +78,17 @@ Result<std::string> mask_public_key(const MaskSecret& secret) {
   const Key key = secret_key(secret);
   std::string made(kMaskKeyBytes, '\0');
   std::size_t size = made.size();
-  if (!key ||
-      EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(made.data()), &size) != 1 ||
-      size != kMaskKeyBytes)
+  if (!key || EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(made.data()), &size) != 1 || size != kMaskKeyBytes)
     return fail(failed("no key for the masks could be made"));
   return made;
 }
 
-Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own,
-                                           const std::vector<std::string>& public_keys,
+Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own, const std::vector<std::string>& public_keys,
                                            std::string_view terms) {
   PARLEY_TRY(const std::string own_key, mask_public_key(secret));
   const auto at = static_cast<std::size_t>(own);
   if (public_keys.size() < 2 || at >= public_keys.size() || public_keys[at] != own_key)
-    return fail(
-        bad_input({.field = "keys"}, "must be those of at least two parties, this party's own in its place"));
+    return fail(bad_input({.field = "keys"}, "must be those of at least two parties, this party's own in its place"));
   const Key key = secret_key(secret);
   const std::string agreed = digest({"parley mask terms", terms});
   std::vector<std::string> pair_keys(public_keys.size());
@@ -131,8 +121,7 @@ Result<OneTimeMask> PairwiseMasks::mask(std::int64_t round, std::size_t size) {
 
 void add_words(const std::vector<std::int64_t>& words, std::vector<std::int64_t>& sum) {
   for (std::size_t k = 0; k < sum.size(); ++k)
-    sum[k] =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[k]) + static_cast<std::uint64_t>(words[k]));
+    sum[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[k]) + static_cast<std::uint64_t>(words[k]));
 }
 
 }  // namespace parley::privacy

@@ -31,8 +31,8 @@ class PairwiseMasks {
   // about the noise of a party and that others told it. Refuses keys that are not all
   // different, an own key that is not the secret's, and keys of small order, under which a pair's secret
   // would be known to everyone.
-  static Result<PairwiseMasks> agree(const MaskSecret& secret, int own,
-                                     const std::vector<std::string>& public_keys, std::string_view terms);
+  static Result<PairwiseMasks> agree(const MaskSecret& secret, int own, const std::vector<std::string>& public_keys,
+                                     std::string_view terms);
 
   // Of one round, 0 <= round < 2^63 - 1. Rounds must ascend: a mask is made once. `first_unused` brings that
   // over a restart.

@@ -19,8 +19,7 @@ StripSampler sampler(double scale) {
 
 }  // namespace
 
-DiscreteLaplaceNoise::DiscreteLaplaceNoise(double scale, Grain grain)
-    : scale_(scale), grain_(grain), sampler_(sampler(scale)) {}
+DiscreteLaplaceNoise::DiscreteLaplaceNoise(double scale, Grain grain) : scale_(scale), grain_(grain), sampler_(sampler(scale)) {}
 
 Result<DiscreteLaplaceNoise> DiscreteLaplaceNoise::make(double scale, Grain grain) {
   PARLEY_TRY(const double grains, noise_scale_in_grains("scale", scale, grain));

@@ -67,14 +67,12 @@ Integer integer(std::uint64_t value) {
 }
 
 Integer integer(std::int64_t value) {
-  const Integer magnitude =
-      integer(value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
+  const Integer magnitude = integer(value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
   return value < 0 ? Integer(-magnitude) : magnitude;
 }
 
 Integer integer(unsigned __int128 value) {
-  return shift_up(integer(static_cast<std::uint64_t>(value >> 64)), 64) +
-         integer(static_cast<std::uint64_t>(value));
+  return shift_up(integer(static_cast<std::uint64_t>(value >> 64)), 64) + integer(static_cast<std::uint64_t>(value));
 }
 
 std::uint64_t low_word(const Integer& value) {

@@ -26,8 +26,7 @@ Result<ExponentialSelection> ExponentialSelection::make(const SelectionSettings&
   return ExponentialSelection(settings.epsilon, grid, std::move(weights));
 }
 
-std::optional<std::size_t> ExponentialSelection::try_candidates(std::span<const double> scores,
-                                                                std::int64_t top, std::size_t tries,
+std::optional<std::size_t> ExponentialSelection::try_candidates(std::span<const double> scores, std::int64_t top, std::size_t tries,
                                                                 Bits& bits) const {
   for (; tries > 0; --tries) {
     const std::size_t i = bits.below(scores.size());
@@ -36,8 +35,7 @@ std::optional<std::size_t> ExponentialSelection::try_candidates(std::span<const 
   return std::nullopt;
 }
 
-Result<std::size_t> ExponentialSelection::select_by_rejection(std::span<const double> scores,
-                                                              Bits& bits) const {
+Result<std::size_t> ExponentialSelection::select_by_rejection(std::span<const double> scores, Bits& bits) const {
   PARLEY_TRY(const std::int64_t top, grid_.check(scores));
   return *try_candidates(scores, top, std::numeric_limits<std::size_t>::max(), bits);
 }
@@ -48,8 +46,7 @@ Result<std::size_t> ExponentialSelection::select(std::span<const double> scores,
   return select_in_one_pass(scores, top, bits);
 }
 
-std::size_t ExponentialSelection::select_in_one_pass(std::span<const double> scores, std::int64_t top,
-                                                     Bits& bits) const {
+std::size_t ExponentialSelection::select_in_one_pass(std::span<const double> scores, std::int64_t top, Bits& bits) const {
   const auto gap = [&](std::size_t i) { return grid_.gap(top, scores[i]); };
 
   std::vector<Wide> sums(chunk_count(scores.size(), kBlock));

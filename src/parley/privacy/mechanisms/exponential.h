@@ -33,8 +33,7 @@ class ExponentialSelection {
   [[nodiscard]] const ScoreWeights& weights() const { return weights_; }
 
  private:
-  std::optional<std::size_t> try_candidates(std::span<const double> scores, std::int64_t top,
-                                            std::size_t tries, Bits& bits) const;
+  std::optional<std::size_t> try_candidates(std::span<const double> scores, std::int64_t top, std::size_t tries, Bits& bits) const;
   std::size_t select_in_one_pass(std::span<const double> scores, std::int64_t top, Bits& bits) const;
 
   ExponentialSelection(double epsilon, ScoreGrid grid, ScoreWeights weights)

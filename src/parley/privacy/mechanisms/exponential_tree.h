@@ -34,7 +34,7 @@ class ExponentialTree {
   // The same for many at once; all or none.
   Result<void> update(std::span<const std::uint32_t> indices, std::span<const double> scores);
   Result<void> assign(std::span<const double> scores);  // all of them, removed ones too
-  void remove(std::size_t index);  // never selected again, until it is updated
+  void remove(std::size_t index);                       // never selected again, until it is updated
 
   // One draw, which costs one event(). Fails when everything was removed.
   Result<std::size_t> select(Bits& bits);
@@ -68,9 +68,9 @@ class ExponentialTree {
   [[nodiscard]] Wide total() const { return levels_.back().front(); }
   void set_weight(std::size_t index, std::uint64_t weight);
   void set_score(std::size_t index, double score);  // that the grid holds
-  void rebuild();  // with a new reference
-  void weigh();    // all leaves and sums
-  void add_up();  // the levels above the groups
+  void rebuild();                                   // with a new reference
+  void weigh();                                     // all leaves and sums
+  void add_up();                                    // the levels above the groups
 
   Exponential event_;
   ScoreGrid grid_;
@@ -81,7 +81,7 @@ class ExponentialTree {
   bool added_up_ = true;
   std::size_t present_ = 0;
   std::size_t rebuilds_ = 0;
-  struct Leaf {  // side by side: a change of a score far from the last one costs one line of memory
+  struct Leaf {                // side by side: a change of a score far from the last one costs one line of memory
     std::int64_t steps = 0;    // the score on its grid
     std::uint64_t weight = 0;  // 0 for what was removed
   };
@@ -90,8 +90,7 @@ class ExponentialTree {
 };
 
 template <class SizeOf>
-Result<std::optional<ExponentialTree::Side>> ExponentialTree::select_below_ceilings(Bits& bits, int attempts,
-                                                                                    const SizeOf& size_of) {
+Result<std::optional<ExponentialTree::Side>> ExponentialTree::select_below_ceilings(Bits& bits, int attempts, const SizeOf& size_of) {
   for (; attempts > 0; --attempts) {
     PARLEY_TRY(const std::size_t index, select(bits));
     const double size = size_of(index);

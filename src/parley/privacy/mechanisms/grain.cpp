@@ -12,8 +12,7 @@ namespace {
 constexpr int kExponentLimit = 900;
 
 Error off_the_grid(double value) {
-  return bad_input({.field = "value"}, "must be finite and within 2^62 grains of zero",
-                   fmt::format("{}", value));
+  return bad_input({.field = "value"}, "must be finite and within 2^62 grains of zero", fmt::format("{}", value));
 }
 
 Result<std::int64_t> on_grid(double whole, double value) {
@@ -25,8 +24,7 @@ Result<double> positive_grains(double sensitivity, Grain grain) {
   PARLEY_CHECK(validate(grain));
   const double grains = grain.grains(sensitivity);
   if (!(sensitivity > 0) || !(grains <= static_cast<double>(kGridLimit)))
-    return fail(bad_input({.field = "sensitivity"}, "must be above 0 and at most 2^62 grains",
-                          fmt::format("{}", sensitivity)));
+    return fail(bad_input({.field = "sensitivity"}, "must be above 0 and at most 2^62 grains", fmt::format("{}", sensitivity)));
   return grains;
 }
 
@@ -46,8 +44,7 @@ double Grain::grains(double quantity) const {
 
 Result<Grain> Grain::below(double quantity, int bits) {
   if (!(quantity > 0) || !std::isfinite(quantity))
-    return fail(bad_input({.field = "grain"}, "needs a positive finite quantity to be below",
-                          fmt::format("{}", quantity)));
+    return fail(bad_input({.field = "grain"}, "needs a positive finite quantity to be below", fmt::format("{}", quantity)));
   const Grain grain{std::ilogb(quantity) - bits};
   PARLEY_CHECK(validate(grain));
   return grain;
@@ -55,8 +52,7 @@ Result<Grain> Grain::below(double quantity, int bits) {
 
 Result<void> validate(Grain grain) {
   if (grain.exponent < -kExponentLimit || grain.exponent > kExponentLimit)
-    return fail(bad_input({.field = "grain"}, "must be a power of two between 2^-900 and 2^900",
-                          fmt::format("2^{}", grain.exponent)));
+    return fail(bad_input({.field = "grain"}, "must be a power of two between 2^-900 and 2^900", fmt::format("2^{}", grain.exponent)));
   return {};
 }
 
@@ -105,8 +101,7 @@ Result<double> rounded_l2_sensitivity(double sensitivity, Grain grain, std::size
 void add_noise(std::span<std::int64_t> steps, std::span<const std::int64_t> noise) {
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (__builtin_add_overflow(steps[i], noise[i], &steps[i]))
-      steps[i] =
-          noise[i] > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+      steps[i] = noise[i] > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
 }
 
 }  // namespace parley::privacy

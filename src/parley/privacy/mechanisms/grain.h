@@ -17,8 +17,7 @@ struct Grain {
   int exponent = 0;
 
   [[nodiscard]] double value() const;
-  [[nodiscard]] double grains(
-      double quantity) const;  // quantity / value(), exact unless it leaves the doubles
+  [[nodiscard]] double grains(double quantity) const;  // quantity / value(), exact unless it leaves the doubles
   bool operator==(const Grain&) const = default;
 
   // The largest power of two that is at most quantity / 2^bits.

@@ -33,8 +33,7 @@ class LabelLaplace {
   [[nodiscard]] DiscreteLaplace event() const;
 
  private:
-  LabelLaplace(std::size_t classes, DiscreteLaplaceNoise noise)
-      : classes_(classes), noise_(std::move(noise)) {}
+  LabelLaplace(std::size_t classes, DiscreteLaplaceNoise noise) : classes_(classes), noise_(std::move(noise)) {}
   std::size_t classes_;
   DiscreteLaplaceNoise noise_;
 };

@@ -10,8 +10,7 @@ namespace parley::privacy {
 Result<double> noise_scale_in_grains(std::string_view field, double scale, Grain grain) {
   PARLEY_CHECK(validate(grain));
   if (!(scale > 0) || !std::isfinite(scale))
-    return fail(bad_input({.field = std::string(field)}, "must be a finite number above 0",
-                          fmt::format("{}", scale)));
+    return fail(bad_input({.field = std::string(field)}, "must be a finite number above 0", fmt::format("{}", scale)));
   const double grains = grain.grains(scale);
   if (!(grains >= 0x1p-20) || !(grains <= 0x1p40))
     return fail(bad_input({.field = std::string(field)}, "must lie between 2^-20 and 2^40 grains",

@@ -26,8 +26,7 @@ class NoisyMax {
   [[nodiscard]] Grain grain() const { return grid_.grain(); }
 
  private:
-  NoisyMax(double epsilon, ScoreGrid grid, DiscreteLaplaceNoise noise)
-      : epsilon_(epsilon), grid_(grid), noise_(std::move(noise)) {}
+  NoisyMax(double epsilon, ScoreGrid grid, DiscreteLaplaceNoise noise) : epsilon_(epsilon), grid_(grid), noise_(std::move(noise)) {}
   double epsilon_;
   ScoreGrid grid_;
   DiscreteLaplaceNoise noise_;

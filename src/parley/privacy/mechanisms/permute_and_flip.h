@@ -25,8 +25,7 @@ class PermuteAndFlip {
   [[nodiscard]] Pure event() const { return {epsilon_}; }
 
  private:
-  PermuteAndFlip(double epsilon, ScoreGrid grid, ScoreWeights weights)
-      : epsilon_(epsilon), grid_(grid), weights_(std::move(weights)) {}
+  PermuteAndFlip(double epsilon, ScoreGrid grid, ScoreWeights weights) : epsilon_(epsilon), grid_(grid), weights_(std::move(weights)) {}
   double epsilon_;
   ScoreGrid grid_;
   ScoreWeights weights_;

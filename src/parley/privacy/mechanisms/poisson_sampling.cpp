@@ -21,14 +21,12 @@ PoissonSampling::PoissonSampling(double rate) : rate_(rate) {
   const auto law = std::make_shared<StripLaw>(StripLaw{StripLaw::Kind::kGeometric, 1 - exactly(rate)});
   // The decay length is -1/ln(1-q), between 1/q - 1 and 1/q; at least 8 strips to it, as for the Laplace law.
   const int width = std::max(0, std::ilogb(1 / rate) - 4);
-  gaps_.emplace(law,
-                StripSampler::Shape{.outcome = StripSampler::Outcome::kMagnitude, .width_exponent = width});
+  gaps_.emplace(law, StripSampler::Shape{.outcome = StripSampler::Outcome::kMagnitude, .width_exponent = width});
 }
 
 Result<PoissonSampling> PoissonSampling::make(double rate) {
   if (!(rate >= 0x1p-40) || !(rate <= 1))
-    return fail(
-        bad_input({.field = "sampling_rate"}, "must lie between 2^-40 and 1", fmt::format("{}", rate)));
+    return fail(bad_input({.field = "sampling_rate"}, "must lie between 2^-40 and 1", fmt::format("{}", rate)));
   return PoissonSampling(rate);
 }
 

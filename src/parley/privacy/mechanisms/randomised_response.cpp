@@ -7,8 +7,7 @@
 namespace parley::privacy {
 
 Result<RandomisedResponse> RandomisedResponse::make(double epsilon, std::size_t classes) {
-  if (classes < 2)
-    return fail(bad_input({.field = "classes"}, "must be at least 2", fmt::format("{}", classes)));
+  if (classes < 2) return fail(bad_input({.field = "classes"}, "must be at least 2", fmt::format("{}", classes)));
   PARLEY_TRY(ScoreWeights coin, ScoreWeights::with_rate(epsilon));
   return RandomisedResponse(epsilon, classes, std::move(coin));
 }
@@ -19,9 +18,7 @@ double RandomisedResponse::truth_probability() const {
 
 Result<void> RandomisedResponse::check(std::size_t label) const {
   if (label >= classes_)
-    return fail(bad_input({.field = "label"},
-                          fmt::format("must be below the number of classes, {}", classes_),
-                          fmt::format("{}", label)));
+    return fail(bad_input({.field = "label"}, fmt::format("must be below the number of classes, {}", classes_), fmt::format("{}", label)));
   return {};
 }
 

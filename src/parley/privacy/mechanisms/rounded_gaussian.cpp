@@ -18,8 +18,7 @@ StripSampler sampler(double sigma) {
 
 }  // namespace
 
-RoundedGaussianNoise::RoundedGaussianNoise(double sigma, Grain grain)
-    : sigma_(sigma), grain_(grain), sampler_(sampler(sigma)) {}
+RoundedGaussianNoise::RoundedGaussianNoise(double sigma, Grain grain) : sigma_(sigma), grain_(grain), sampler_(sampler(sigma)) {}
 
 Result<RoundedGaussianNoise> RoundedGaussianNoise::make(double sigma, Grain grain) {
   PARLEY_TRY(const double grains, noise_scale_in_grains("sigma", sigma, grain));

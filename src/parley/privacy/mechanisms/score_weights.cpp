@@ -25,8 +25,7 @@ ScoreGrid::ScoreGrid(Grain grain, std::int64_t sensitivity)
 
 Result<ScoreGrid> ScoreGrid::make(const SelectionSettings& settings) {
   if (!(settings.sensitivity > 0) || !std::isfinite(settings.sensitivity))
-    return fail(bad_input({.field = "sensitivity"}, "must be a finite number above 0",
-                          fmt::format("{}", settings.sensitivity)));
+    return fail(bad_input({.field = "sensitivity"}, "must be a finite number above 0", fmt::format("{}", settings.sensitivity)));
   Grain grain;
   if (settings.grain) {
     grain = *settings.grain;
@@ -57,14 +56,12 @@ Result<std::int64_t> ScoreGrid::check(std::span<const double> scores) const {
   return steps(*std::max_element(top.begin(), top.end()));
 }
 
-ScoreWeights::ScoreWeights(std::shared_ptr<const ExactRate> exact, double rate, std::uint64_t mantissa,
-                           unsigned shift)
+ScoreWeights::ScoreWeights(std::shared_ptr<const ExactRate> exact, double rate, std::uint64_t mantissa, unsigned shift)
     : exact_(std::move(exact)), rate_(rate), mantissa_(mantissa), shift_(shift), exp2_(&FixedExp2::table()) {}
 
 Result<ScoreWeights> ScoreWeights::make(const SelectionSettings& settings, const ScoreGrid& grid) {
   if (!(settings.epsilon > 0) || !std::isfinite(settings.epsilon))
-    return fail(bad_input({.field = "epsilon"}, "must be a finite number above 0",
-                          fmt::format("{}", settings.epsilon)));
+    return fail(bad_input({.field = "epsilon"}, "must be a finite number above 0", fmt::format("{}", settings.epsilon)));
   const int sides = settings.scores == Scores::kMonotone ? 1 : 2;
   return of(ExactRate(exactly(settings.epsilon) / (sides * integer(grid.sensitivity()))));
 }
@@ -77,8 +74,7 @@ Result<ScoreWeights> ScoreWeights::with_rate(double rate) {
 
 Result<ScoreWeights> ScoreWeights::of(ExactRate rate) {
   if (rate.value > 22)
-    return fail(bad_input({.field = "epsilon"},
-                          "leaves no randomness: neighbouring scores would differ by e^22",
+    return fail(bad_input({.field = "epsilon"}, "leaves no randomness: neighbouring scores would differ by e^22",
                           fmt::format("{}", rate.value.get_d())));
   constexpr unsigned kDigits = 256;
   constexpr unsigned kWork = 512;

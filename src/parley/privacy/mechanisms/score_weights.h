@@ -89,9 +89,7 @@ class ScoreWeights {
     return chance < weight && accept(gap, weight, chance, bits);
   }
 
-  [[nodiscard]] double rate() const {
-    return rate_;
-  }  // eta to double precision, for choosing what needs no proof
+  [[nodiscard]] double rate() const { return rate_; }  // eta to double precision, for choosing what needs no proof
 
  private:
   ScoreWeights(std::shared_ptr<const ExactRate> exact, double rate, std::uint64_t mantissa, unsigned shift);

@@ -98,10 +98,7 @@ Enclosure StripLaw::bend(const Fraction& width, unsigned bits) const {
 }
 
 StripSampler::StripSampler(std::shared_ptr<const StripLaw> law, Shape shape)
-    : law_(std::move(law)),
-      shape_(shape),
-      square_(law_->kind == StripLaw::Kind::kSquare),
-      exp2_(&FixedExp2::table()) {
+    : law_(std::move(law)), shape_(shape), square_(law_->kind == StripLaw::Kind::kSquare), exp2_(&FixedExp2::table()) {
   assert(shape_.table_bits >= 1 && shape_.table_bits <= 64);
   assert(shape_.outcome == Outcome::kRoundedReal ? shape_.width_exponent >= -40 : shape_.width_exponent >= 0);
   assert(shape_.width_exponent <= 40);
@@ -131,8 +128,7 @@ void StripSampler::build_table() {
     missing -= mass;
   }
   const std::size_t strip_count = masses_.size();
-  for (std::size_t j = 0; j < strip_count; ++j)
-    sure_below_.push_back(low_word(strips.ratios_low[j] >> (kTableBits - 63)));
+  for (std::size_t j = 0; j < strip_count; ++j) sure_below_.push_back(low_word(strips.ratios_low[j] >> (kTableBits - 63)));
 
   const unsigned log_columns = std::max(1, static_cast<int>(std::bit_width(strip_count)));
   const std::size_t column_count = std::size_t{1} << log_columns;
@@ -176,9 +172,7 @@ std::uint64_t StripSampler::strip_exactly(Bits& bits) const {
   LazyUniform u;
   std::shared_ptr<const StripWeights> weights = weights_;
   for (unsigned digits = kTableBits - 128;; digits *= 2) {
-    if (digits > kTableBits - 128)
-      weights =
-          std::make_shared<const StripWeights>(strip_weights(*law_, width, halves_zero(), digits + 128));
+    if (digits > kTableBits - 128) weights = std::make_shared<const StripWeights>(strip_weights(*law_, width, halves_zero(), digits + 128));
     const StripWeights& strips = *weights;
     // The first strip whose cumulative missing mass, sum over i <= j of (2^64 P(i) - mass_i), exceeds u *
     // missing; both sides times the total weight and 2^digits.
@@ -200,8 +194,7 @@ std::uint64_t StripSampler::strip_exactly(Bits& bits) const {
   }
 }
 
-bool StripSampler::accept_exactly(std::uint64_t strip, std::uint64_t position, std::uint64_t chance,
-                                  Bits& bits) const {
+bool StripSampler::accept_exactly(std::uint64_t strip, std::uint64_t position, std::uint64_t chance, Bits& bits) const {
   const LazyUniform u(integer(chance), 63);
   const Fraction width = two_to(shape_.width_exponent);
   const Fraction start = width * Fraction(integer(strip));
@@ -216,8 +209,7 @@ bool StripSampler::accept_exactly(std::uint64_t strip, std::uint64_t position, s
       [&](unsigned digits) {
         const Integer& at = inside.digits(digits, bits);
         const Fraction cell = width * two_to(-static_cast<int>(digits));
-        return Enclosure{law_->ratio(start, start + cell * (at + 1), digits).low,
-                         law_->ratio(start, start + cell * at, digits).high};
+        return Enclosure{law_->ratio(start, start + cell * (at + 1), digits).low, law_->ratio(start, start + cell * at, digits).high};
       },
       bits);
 }
@@ -231,8 +223,7 @@ inline bool StripSampler::attempt(const std::uint64_t* words, Bits& bits, std::i
   const std::uint64_t index = word >> column_shift_;
   const Column& column = columns_[index];
   // Either is as likely as the other, so a branch would be a guess.
-  const std::uint64_t own =
-      0 - static_cast<std::uint64_t>((word & ((1ull << column_shift_) - 1)) < column.threshold);
+  const std::uint64_t own = 0 - static_cast<std::uint64_t>((word & ((1ull << column_shift_) - 1)) < column.threshold);
   std::uint64_t strip = (index & own) | (column.alias & ~own);
   if (strip >= strip_count) [[unlikely]]
     strip = strip_exactly(bits);

@@ -29,10 +29,8 @@ Digest derive(std::string_view domain, std::span<const unsigned char> secret, st
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   Digest digest{};
   if (!hash || EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) != 1 ||
-      EVP_DigestUpdate(hash.get(), domain.data(), domain.size()) != 1 ||
-      EVP_DigestUpdate(hash.get(), secret.data(), secret.size()) != 1 ||
-      EVP_DigestUpdate(hash.get(), label.data(), label.size()) != 1 ||
-      EVP_DigestFinal_ex(hash.get(), digest.data(), nullptr) != 1)
+      EVP_DigestUpdate(hash.get(), domain.data(), domain.size()) != 1 || EVP_DigestUpdate(hash.get(), secret.data(), secret.size()) != 1 ||
+      EVP_DigestUpdate(hash.get(), label.data(), label.size()) != 1 || EVP_DigestFinal_ex(hash.get(), digest.data(), nullptr) != 1)
     throw RandomnessFailure("a key could not be derived: SHA-256 failed");
   return digest;
 }
@@ -65,10 +63,8 @@ void Bits::FreeCipher::operator()(evp_cipher_ctx_st* cipher) const {
 Bits::Bits(bool claims_valid) : cipher_(EVP_CIPHER_CTX_new()), claims_valid_(claims_valid) {
   static std::once_flag watching;
   static bool watched = false;
-  std::call_once(watching, [] {
-    watched =
-        pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
-  });
+  std::call_once(watching,
+                 [] { watched = pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); }) == 0; });
   void* memory = mmap(nullptr, sizeof(Pool), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || !cipher_ || !watched) {
     if (memory != MAP_FAILED) munmap(memory, sizeof(Pool));
@@ -105,10 +101,8 @@ void Bits::refill() {
   constexpr int kBytes = sizeof(Pool::next_key) + sizeof(Pool::words);
   static_assert(offsetof(Pool, words) == offsetof(Pool, next_key) + sizeof(Pool::next_key));
   int written = 0;
-  const bool done =
-      EVP_EncryptUpdate(cipher_.get(), block, &written, block, kBytes) == 1 && written == kBytes;
-  const bool rekeyed =
-      done && EVP_EncryptInit_ex(cipher_.get(), nullptr, nullptr, block, kZeroCounter.data()) == 1;
+  const bool done = EVP_EncryptUpdate(cipher_.get(), block, &written, block, kBytes) == 1 && written == kBytes;
+  const bool rekeyed = done && EVP_EncryptInit_ex(cipher_.get(), nullptr, nullptr, block, kZeroCounter.data()) == 1;
   OPENSSL_cleanse(pool_->next_key, sizeof pool_->next_key);
   if (!rekeyed) {
     OPENSSL_cleanse(pool_->words, sizeof pool_->words);
@@ -136,8 +130,7 @@ std::uint64_t Bits::below(std::uint64_t bound) {
   unsigned __int128 product = static_cast<unsigned __int128>(next_u64()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
     const std::uint64_t surplus = -bound % bound;
-    while (static_cast<std::uint64_t>(product) < surplus)
-      product = static_cast<unsigned __int128>(next_u64()) * bound;
+    while (static_cast<std::uint64_t>(product) < surplus) product = static_cast<unsigned __int128>(next_u64()) * bound;
   }
   return static_cast<std::uint64_t>(product >> 64);
 }
@@ -176,8 +169,7 @@ Result<std::unique_ptr<Bits>> SecureGenerator::fork(std::string_view label) {
   try {
     std::array<std::uint64_t, kKeyBytes / sizeof(std::uint64_t)> fresh{};
     fill(fresh);
-    Digest key =
-        derive("parley secure stream", {reinterpret_cast<unsigned char*>(fresh.data()), kKeyBytes}, label);
+    Digest key = derive("parley secure stream", {reinterpret_cast<unsigned char*>(fresh.data()), kKeyBytes}, label);
     std::unique_ptr<SecureGenerator> child(new SecureGenerator(source_));
     child->set_key(key);
     OPENSSL_cleanse(fresh.data(), sizeof fresh);
@@ -188,8 +180,7 @@ Result<std::unique_ptr<Bits>> SecureGenerator::fork(std::string_view label) {
   }
 }
 
-SeededGenerator::SeededGenerator(std::uint64_t seed)
-    : SeededGenerator(Key(derive("parley seeded stream", bytes_of(seed), {}))) {}
+SeededGenerator::SeededGenerator(std::uint64_t seed) : SeededGenerator(Key(derive("parley seeded stream", bytes_of(seed), {}))) {}
 
 SeededGenerator::SeededGenerator(Key root) : Bits(false) {
   std::copy(root.begin(), root.end(), root_);

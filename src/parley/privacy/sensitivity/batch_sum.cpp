@@ -17,7 +17,7 @@ using linalg::Index;
 namespace {
 
 constexpr std::size_t kRowsNear = 1000;
-constexpr double kRoundUp = 1 + 1e-12;    // more than a few hundred roundings
+constexpr double kRoundUp = 1 + 1e-12;       // more than a few hundred roundings
 constexpr double kLeastSquares = 0x1p-1000;  // below, squares may have vanished
 
 // Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a sum

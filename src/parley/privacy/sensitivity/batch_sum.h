@@ -111,17 +111,15 @@ class BatchSum {
   void add_pass(const Batch& batch, std::span<const double> derivatives);
   // An entry of sums_ in grains; it starts again from 0.
   [[nodiscard]] std::int64_t take_count(std::size_t coordinate) {
-    const double scale =
-        one_scale_ ? *one_scale_ : scale_[coordinate < width_ ? coordinate : coordinate % width_];
+    const double scale = one_scale_ ? *one_scale_ : scale_[coordinate < width_ ? coordinate : coordinate % width_];
     const double sum = sums_[coordinate] * scale * per_grain_;
     sums_[coordinate] = 0;
-    const auto towards_zero =
-        static_cast<std::int64_t>(sum);  // floor() may be a call, and this loop is a hot one
+    const auto towards_zero = static_cast<std::int64_t>(sum);  // floor() may be a call, and this loop is a hot one
     return towards_zero - (sum < static_cast<double>(towards_zero) ? 1 : 0);
   }
 
   const GridFeatures* features_;
-  linalg::Matrix plain_;  // S
+  linalg::Matrix plain_;                         // S
   std::shared_ptr<const linalg::RowRuns> rows_;  // the same, by rows
   BatchSettings settings_;
   std::size_t classes_;
@@ -130,12 +128,12 @@ class BatchSum {
   Grain grain_;
   double per_grain_ = 1;  // 1 / grain, a power of two
   double contribution_ = 1;
-  double derivatives_room_ = 1;    // norm_room(classes)
-  std::vector<double> row_norms_;  // of the features as they are, rounded up
-  std::vector<double> scale_;      // of each coordinate of a class
+  double derivatives_room_ = 1;      // norm_room(classes)
+  std::vector<double> row_norms_;    // of the features as they are, rounded up
+  std::vector<double> scale_;        // of each coordinate of a class
   std::optional<double> one_scale_;  // that of all of them
-  std::vector<double> sums_;       // in stored units; 0 between sums
-  std::vector<double> spread_;     // scratch: the coefficients of all records
+  std::vector<double> sums_;         // in stored units; 0 between sums
+  std::vector<double> spread_;       // scratch: the coefficients of all records
 };
 
 template <class F>

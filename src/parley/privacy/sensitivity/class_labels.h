@@ -24,7 +24,6 @@ struct LabelRule {
 
 // A label that is no class counts as class 0. Only replace-one makes sense: the number of labels is public.
 // Of a whole record its label is a part, so the unit may be the record too.
-Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>& labels,
-                                                     const LabelRule& rule);
+Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>& labels, const LabelRule& rule);
 
 }  // namespace parley::privacy

@@ -31,7 +31,9 @@ Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms, doub
   if (counts < 1)
     return fail(bad_input({.field = "grain"}, "the grid is coarser than the bound", fmt::format("2^{}", rule.grain.exponent)));
   if (!(counts * static_cast<double>(std::max<std::size_t>(terms, 1)) < largest))
-    return fail(bad_input({.field = "grain"}, fmt::format("the grid is too fine: the sum would not fit in {} bits", largest < kLargestCount ? 53 : 62), fmt::format("2^{}", rule.grain.exponent)));
+    return fail(bad_input({.field = "grain"},
+                          fmt::format("the grid is too fine: the sum would not fit in {} bits", largest < kLargestCount ? 53 : 62),
+                          fmt::format("2^{}", rule.grain.exponent)));
   return static_cast<std::int64_t>(counts);
 }
 
@@ -100,8 +102,8 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
     double integer_squares = 0;
     for (std::size_t k = 0; k < m; ++k) {
       // norm may overflow to infinity for huge entries: divide first.
-      const double kept = norm <= rule.bound ? given.values[i + k]
-                                             : (given.values[i + k] / largest_entry) / std::sqrt(squares) * rule.bound;
+      const double kept =
+          norm <= rule.bound ? given.values[i + k] : (given.values[i + k] / largest_entry) / std::sqrt(squares) * rule.bound;
       counts[k] = clipped_count(kept, largest, rule.grain);
       integer_squares += static_cast<double>(counts[k]) * static_cast<double>(counts[k]);
     }
@@ -118,8 +120,7 @@ Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&
     return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
   PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m, kLargestScore));
   GridVector grid{std::vector<std::int64_t>(m, 0), rule.grain};
-  for (std::size_t at = 0; at < given.values.size(); ++at)
-    grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
+  for (std::size_t at = 0; at < given.values.size(); ++at) grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
   return SensitivityBound::state<Linf>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
 }
 
@@ -131,11 +132,9 @@ double column_squares_sensitivity(const ClipRule& rule) {
 
 Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& features, const ClipRule& rule) {
   PARLEY_CHECK(features.check(rule.neighbours));
-  PARLEY_TRY(const std::int64_t largest,
-             largest_count({1.0, rule.grain}, static_cast<std::size_t>(features.most_records())));
+  PARLEY_TRY(const std::int64_t largest, largest_count({1.0, rule.grain}, static_cast<std::size_t>(features.most_records())));
   if (!(rule.bound > 0) || !std::isfinite(rule.bound))
-    return fail(
-        bad_input({.field = "bound"}, "must be a finite number above 0", fmt::format("{}", rule.bound)));
+    return fail(bad_input({.field = "bound"}, "must be a finite number above 0", fmt::format("{}", rule.bound)));
   const linalg::Matrix plain = features.matrix().with_column_scale({});
   const double limit = std::ldexp(rule.bound, -rule.grain.exponent) * kNormRoom;
   GridVector grid{std::vector<std::int64_t>(features.columns(), 0), rule.grain};
@@ -146,15 +145,13 @@ Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& fea
       const double part = std::min(1.0, std::abs(value) / features.stored_bound(static_cast<std::size_t>(j)));
       return part * part;
     };
-    plain.for_each_in_row(
-        i, [&](linalg::Index j, double value) { fourth_powers += share(j, value) * share(j, value); });
+    plain.for_each_in_row(i, [&](linalg::Index j, double value) { fourth_powers += share(j, value) * share(j, value); });
     const double factor = std::min(1.0, rule.bound / std::sqrt(std::max(fourth_powers, 0x1p-1000)));
     row.clear();
     double squares = 0;
     plain.for_each_in_row(i, [&](linalg::Index j, double value) {
       const double counts = std::floor(std::ldexp(share(j, value) * factor, -rule.grain.exponent));
-      if (!(counts >= 0 && counts <= static_cast<double>(largest)))
-        return;  // fails closed: what is no number is left out
+      if (!(counts >= 0 && counts <= static_cast<double>(largest))) return;  // fails closed: what is no number is left out
       row.emplace_back(static_cast<std::size_t>(j), static_cast<std::int64_t>(counts));
       squares += counts * counts;
     });
@@ -176,7 +173,8 @@ Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<doubl
   return SensitivityBound::state<L2>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
 }
 
-Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, ProvedDistance proved) {
+Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule,
+                                                    ProvedDistance proved) {
   const double moves = proved.value();
   if (rule.neighbours != Neighbours::kReplaceOne)
     return fail(bad_input({.field = "neighbours"}, "one value per record has a public length: replace-one only"));

@@ -22,8 +22,8 @@
 namespace parley::privacy {
 
 struct ClipRule {
-  double bound = 0;          // B; l2 norm of a vector contribution
-  Grain grain;               // g
+  double bound = 0;  // B; l2 norm of a vector contribution
+  Grain grain;       // g
   Neighbours neighbours = Neighbours::kReplaceOne;
   Unit unit = Unit::kRecord;
 };

@@ -56,7 +56,8 @@ Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSetting
   if (!(most * largest * (sums.bound_ / sums.step_) <= kExactLimit))
     return fail(failed("exact sums: this many records leave no room for exact arithmetic"));
   // Two roundings of a number of at most m contributions, before it is rounded to the grain.
-  sums.value_sensitivity_ = from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + most * 0x1p-50))), value_grain());
+  sums.value_sensitivity_ =
+      from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + most * 0x1p-50))), value_grain());
   const auto same = [](const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
   };
@@ -85,8 +86,7 @@ void ExactSums::hold(std::span<const double> derivatives) {
 void ExactSums::hold_rows(std::span<const Index> rows, std::span<const double> derivatives) {
   for (std::size_t r = 0; r < rows.size(); ++r)
     for (std::size_t k = 0; k < classes_; ++k)
-      derivatives_[static_cast<std::size_t>(rows[r]) * classes_ + k] =
-          clip_and_round(derivatives[r * classes_ + k]);
+      derivatives_[static_cast<std::size_t>(rows[r]) * classes_ + k] = clip_and_round(derivatives[r * classes_ + k]);
 }
 
 void ExactSums::add_up(std::size_t coordinate) {
@@ -98,9 +98,8 @@ void ExactSums::add_up(std::size_t coordinate) {
   }
   sum = 0;
   if (j < features_->columns())
-    plain_.for_each_in_column(static_cast<Index>(j), [&](Index i, double value) {
-      sum += value * derivatives_[static_cast<std::size_t>(i) * classes_ + k];
-    });
+    plain_.for_each_in_column(static_cast<Index>(j),
+                              [&](Index i, double value) { sum += value * derivatives_[static_cast<std::size_t>(i) * classes_ + k]; });
   else
     for (std::size_t at = k; at < derivatives_.size(); at += classes_) sum += derivatives_[at];
 }
@@ -112,8 +111,7 @@ void ExactSums::assign(std::span<const double> derivatives) {
 
 void ExactSums::add_up_all() {
   if (classes_ == 1 && !constant_) {
-    const bool short_columns =
-        static_cast<double>(plain_.nonzeros()) < kShortColumn * static_cast<double>(width_);
+    const bool short_columns = static_cast<double>(plain_.nonzeros()) < kShortColumn * static_cast<double>(width_);
     if (short_columns)
       sum_by_rows();
     else
@@ -127,7 +125,8 @@ void ExactSums::add_up_all() {
   else
     plain_.multiply_transposed(derivatives_, static_cast<int>(classes_), packed);
   for (std::size_t k = 0; k < classes_; ++k) {
-    std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(k * columns), columns, sums_.begin() + static_cast<std::ptrdiff_t>(k * width_));
+    std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(k * columns), columns,
+                sums_.begin() + static_cast<std::ptrdiff_t>(k * width_));
     if (!constant_) continue;
     double total = 0;
     for (std::size_t at = k; at < derivatives_.size(); at += classes_) total += derivatives_[at];
@@ -146,12 +145,10 @@ void ExactSums::sum_by_rows() {
     for (std::size_t k = form.ones_at[i]; k < form.ones_at[i + 1]; ++k) sums[form.ones[k]] += q;
     if (form.values_at[i] == form.values_at[i + 1]) continue;
     linalg::with_values(form.storage, form.values, [&](const auto* values) {
-      for (std::size_t k = form.values_at[i]; k < form.values_at[i + 1]; ++k)
-        sums[form.columns[k]] += q * static_cast<double>(values[k]);
+      for (std::size_t k = form.values_at[i]; k < form.values_at[i + 1]; ++k) sums[form.columns[k]] += q * static_cast<double>(values[k]);
     });
   }
-  for (const linalg::DenseColumn& dense : form.dense)
-    sums[dense.column] = plain_.column_dot(dense.column, derivatives_);
+  for (const linalg::DenseColumn& dense : form.dense) sums[dense.column] = plain_.column_dot(dense.column, derivatives_);
 }
 
 // sums_[first + j] += change S_row,j
@@ -169,8 +166,7 @@ void ExactSums::add_to_row(Index row, std::size_t first, double change) {
     is_touched[column] = 1;
   };
   const auto add_entries = [&](const Index* columns, std::size_t begin, std::size_t end, const auto& value) {
-    for (std::size_t k = begin; k < std::min(end, begin + kSumsAhead); ++k)
-      __builtin_prefetch(sums + columns[k], 1);
+    for (std::size_t k = begin; k < std::min(end, begin + kSumsAhead); ++k) __builtin_prefetch(sums + columns[k], 1);
     for (std::size_t k = begin; k < end; ++k) {
       if (k + kSumsAhead < end) __builtin_prefetch(sums + columns[k + kSumsAhead], 1);
       add(static_cast<std::size_t>(columns[k]), change * value(k));
@@ -207,8 +203,7 @@ void ExactSums::assign_row(Index row, std::span<const double> derivatives) {
 void ExactSums::assign_rows(std::span<const Index> rows, std::span<const double> derivatives) {
   const linalg::RowForm& form = plain_.row_form();
   const auto fetch = [](const void* from, const void* to) {
-    for (const auto* line = static_cast<const char*>(from); line < to; line += kLine)
-      __builtin_prefetch(line);
+    for (const auto* line = static_cast<const char*>(from); line < to; line += kLine) __builtin_prefetch(line);
   };
   const std::size_t width = linalg::width(form.storage);
   const auto* values = static_cast<const char*>(form.values);

@@ -49,9 +49,7 @@ struct VertexRule {
   [[nodiscard]] double offset(std::size_t coordinate) const { return std::abs(offset_of(coordinate)); }
 
  private:
-  [[nodiscard]] double offset_of(std::size_t coordinate) const {
-    return public_gradient.empty() ? 0.0 : public_gradient[coordinate];
-  }
+  [[nodiscard]] double offset_of(std::size_t coordinate) const { return public_gradient.empty() ? 0.0 : public_gradient[coordinate]; }
 };
 template <>
 inline constexpr bool kProvedSlope<VertexRule> = true;
@@ -140,11 +138,11 @@ class ExactSums {
   std::size_t classes_;
   std::size_t width_;  // coordinates per class
   bool constant_;
-  double sides_;          // 2 for replace-one, 1 for add-remove
-  double step_ = 1;       // of the derivatives' grid
-  double bound_ = 1;      // R
+  double sides_;      // 2 for replace-one, 1 for add-remove
+  double step_ = 1;   // of the derivatives' grid
+  double bound_ = 1;  // R
   double value_sensitivity_ = 2;
-  bool alike_ = false;  // unit_gradient_ and reach_ are the same everywhere, as for unscaled text
+  bool alike_ = false;                 // unit_gradient_ and reach_ are the same everywhere, as for unscaled text
   std::vector<double> unit_gradient_;  // per coordinate of a class: c_j / n
   std::vector<double> reach_;          // R B_j / n
   std::vector<double> inverse_;        // 1 / (R L_c)
@@ -170,8 +168,7 @@ inline constexpr double kLargestOffset = 0x1p30;
 inline constexpr double kRoundingRoom = 1 + 0x1p-16;
 
 template <class Rule>
-[[gnu::always_inline]] inline double ExactSums::sensitivity_of(const Rule& rule,
-                                                               std::size_t coordinate) const {
+[[gnu::always_inline]] inline double ExactSums::sensitivity_of(const Rule& rule, std::size_t coordinate) const {
   static_assert(kProvedSlope<Rule>, "this rule has no proof of how far one record moves its scores");
   if (!(rule.offset(coordinate) <= kLargestOffset * moves(coordinate))) return std::numeric_limits<double>::infinity();
   return rule.slope(coordinate) * moves(coordinate) * kRoundingRoom;

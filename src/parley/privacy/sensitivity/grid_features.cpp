@@ -15,8 +15,8 @@ using linalg::Matrix;
 namespace {
 
 constexpr int kExactBits = 53;
-constexpr int kMostFeatureBits = 24;     // a float32
-constexpr int kShortFeatureBits = 15;    // an int16
+constexpr int kMostFeatureBits = 24;   // a float32
+constexpr int kShortFeatureBits = 15;  // an int16
 constexpr int kMostDerivativeBits = 30;
 constexpr double kNearlyAll = 0.9;
 
@@ -105,8 +105,7 @@ Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const 
   // scale for all of them is quicker to work with.
   const auto filled = std::count_if(plain.stored_columns().begin(), plain.stored_columns().end(),
                                     [](const linalg::StoredColumn& column) { return column.count > 0; });
-  if (static_cast<double>(std::count(whole.begin(), whole.end(), 0)) >=
-      kNearlyAll * static_cast<double>(filled))
+  if (static_cast<double>(std::count(whole.begin(), whole.end(), 0)) >= kNearlyAll * static_cast<double>(filled))
     std::fill(whole.begin(), whole.end(), 0);
   std::vector<double> scale(features.column_scale().begin(), features.column_scale().end());
   if (changed) {

@@ -24,7 +24,9 @@ namespace parley::privacy {
 
 // A norm computed from `terms` squares, added one after another, times this is not below the true one: its rounding is at most
 // (terms/2 + 4) 2^-53 of it, and the last number covers a few hundred products and quotients made with it.
-inline double norm_room(std::size_t terms) { return 1 + (static_cast<double>(terms) * 0x1p-52 + 1e-12); }
+inline double norm_room(std::size_t terms) {
+  return 1 + (static_cast<double>(terms) * 0x1p-52 + 1e-12);
+}
 
 class GridFeatures {
  public:

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 constexpr double kRoundingRoom = 1 + 1.0 / 65536;
-constexpr double kMostRoundings = 0x1p33;   // steps times records over the relation's sides
-constexpr double kMostPenalties = 0x1p32;   // steps times l2 r, in sensitivities
-constexpr std::size_t kAhead = 16;  // coordinates lie anywhere: memory is asked for this many ahead of use
+constexpr double kMostRoundings = 0x1p33;  // steps times records over the relation's sides
+constexpr double kMostPenalties = 0x1p32;  // steps times l2 r, in sensitivities
+constexpr std::size_t kAhead = 16;         // coordinates lie anywhere: memory is asked for this many ahead of use
 
 double largest_bound(const GridFeatures& features) {
   double largest = 0;
@@ -58,9 +58,8 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   if (!(most_records * steps / sides <= kMostRoundings) || !(settings.l2 * settings.radius * steps <= kMostPenalties * moves))
     return fail(failed("residual sums: this many records and steps, or this l2, leave no room for rounding"));
   std::vector<double> held(labels.size());
-  std::transform(labels.begin(), labels.end(), held.begin(), [&](double y) {
-    return std::isfinite(y) ? std::clamp(std::nearbyint(y / grain), -most, most) * grain : 0.0;
-  });
+  std::transform(labels.begin(), labels.end(), held.begin(),
+                 [&](double y) { return std::isfinite(y) ? std::clamp(std::nearbyint(y / grain), -most, most) * grain : 0.0; });
   sums.neighbours_ = settings.neighbours;
   sums.unit_ = settings.unit;
   sums.sensitivity_ = moves * kRoundingRoom;
@@ -73,8 +72,7 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   for (std::size_t j = 0; j < d; ++j) {
     sums.lines_.push_back({0.0, offsets[j] * (sums.unit_scale_[j] / n)});
     // A column without entries has b = 0 and, without l2, a = 0 for ever.
-    if (settings.l2 != 0 || sums.plain_.column(static_cast<Index>(j)).count > 0)
-      sums.live_.push_back(static_cast<std::uint32_t>(j));
+    if (settings.l2 != 0 || sums.plain_.column(static_cast<Index>(j)).count > 0) sums.live_.push_back(static_cast<std::uint32_t>(j));
   }
   return sums;
 }

@@ -40,8 +40,8 @@ class ResidualSums {
   [[nodiscard]] std::size_t coordinates() const { return lines_.size(); }
   [[nodiscard]] double score_sensitivity() const { return sensitivity_; }
 
-  void fold(double factor);                            // V <- factor V
-  void add(std::size_t column, double amount);         // V[column] += amount
+  void fold(double factor);                                        // V <- factor V
+  void add(std::size_t column, double amount);                     // V[column] += amount
   [[nodiscard]] bool all_touched() const { return all_touched_; }  // by the last add()
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return {touched_.data(), touched_count_}; }
   // Ascending; the scores of all others are 0 whatever was added and whatever s is. How many they are is as secret as the data.
@@ -52,14 +52,11 @@ class ResidualSums {
   // Not below |score(c, s)| for any s between the two: a line is largest in size at an end.
   [[nodiscard]] Sensitive<ScoreList, Linf> ceilings(double low, double high);
   // Of these coordinates.
-  [[nodiscard]] Sensitive<ScoreList, Linf> ceilings_of(
-      std::span<const std::uint32_t> coordinates, double low, double high);
+  [[nodiscard]] Sensitive<ScoreList, Linf> ceilings_of(std::span<const std::uint32_t> coordinates, double low, double high);
 
  private:
   explicit ResidualSums(const GridFeatures& features) : features_(&features), plain_(features.matrix().with_column_scale({})) {}
-  [[nodiscard]] double descent(std::size_t c, double s) const {
-    return lines_[c].offset - s * lines_[c].slope;
-  }
+  [[nodiscard]] double descent(std::size_t c, double s) const { return lines_[c].offset - s * lines_[c].slope; }
   [[nodiscard]] double ceiling_of(std::size_t c, double low, double high) const;
   void add_gram(std::span<const double> gram, double factor);
 
@@ -76,7 +73,7 @@ class ResidualSums {
   };
   std::vector<double> unit_scale_;  // c_j
   std::vector<Line> lines_;
-  std::vector<double> gram_;        // scratch: one Gram column of S, zero between uses
+  std::vector<double> gram_;  // scratch: one Gram column of S, zero between uses
   std::vector<std::vector<double>> cached_;
   std::vector<std::uint32_t> touched_;  // the first touched_count_
   std::size_t touched_count_ = 0;

@@ -23,13 +23,18 @@ Result<void> all_positive(std::initializer_list<std::pair<const char*, double>> 
 }  // namespace
 
 Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem) {
-  PARLEY_CHECK(all_positive({{"lipschitz", problem.lipschitz}, {"strong_convexity", problem.strong_convexity}, {"records", problem.records}}));
+  PARLEY_CHECK(
+      all_positive({{"lipschitz", problem.lipschitz}, {"strong_convexity", problem.strong_convexity}, {"records", problem.records}}));
   return ProvedDistance(2 * problem.lipschitz / (problem.strong_convexity * problem.records) * kRoundUp);
 }
 
 Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& p) {
-  PARLEY_CHECK(all_positive({{"value_bound", p.value_bound}, {"row_bound", p.row_bound}, {"dual_bound", p.dual_bound},
-                             {"weight_bound", p.weight_bound}, {"rho", p.rho}, {"lambda", p.lambda}}));
+  PARLEY_CHECK(all_positive({{"value_bound", p.value_bound},
+                             {"row_bound", p.row_bound},
+                             {"dual_bound", p.dual_bound},
+                             {"weight_bound", p.weight_bound},
+                             {"rho", p.rho},
+                             {"lambda", p.lambda}}));
   if (!(p.value_error >= 0) || !std::isfinite(p.value_error))
     return fail(bad_input({.field = "value_error"}, "must be a finite number of at least 0", fmt::format("{}", p.value_error)));
   const double push = p.dual_bound + p.rho * p.row_bound * p.weight_bound;

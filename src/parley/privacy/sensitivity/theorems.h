@@ -26,9 +26,9 @@ class ProvedDistance {
 // lambda-strongly convex: replacing one record moves the minimiser by at most 2L/(lambda n) in l2 (Chaudhuri,
 // Monteleoni, Sarwate 2011).
 struct StronglyConvexArgmin {
-  double lipschitz = 0;        // L
+  double lipschitz = 0;         // L
   double strong_convexity = 0;  // lambda
-  double records = 0;          // n, public
+  double records = 0;           // n, public
 };
 Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
 
@@ -37,13 +37,13 @@ Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
 // the shared vector in l2 by at most  sqrt(4 V^2 + 4 B^2 (U + rho B X)^2 / (lambda rho)),
 // and by twice the error with which the vector was computed.
 struct AdmmSharing {
-  double value_bound = 0;    // V
-  double row_bound = 0;      // B
-  double dual_bound = 0;     // U
-  double weight_bound = 0;   // X
+  double value_bound = 0;   // V
+  double row_bound = 0;     // B
+  double dual_bound = 0;    // U
+  double weight_bound = 0;  // X
   double rho = 0;
   double lambda = 0;
-  double value_error = 0;    // of the shared vector in l2, for either neighbour: "Floating point" in theorems.md
+  double value_error = 0;  // of the shared vector in l2, for either neighbour: "Floating point" in theorems.md
 };
 Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
 

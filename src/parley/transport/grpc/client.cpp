@@ -50,8 +50,7 @@ class Conversation {
   // Whether this was the last frame to be answered.
   using Answer = std::function<bool(std::string_view frame, std::optional<SharedFrame>& answer)>;
 
-  Conversation(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue& queue, Assembly assembly,
-               Answer answer)
+  Conversation(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue& queue, Assembly assembly, Answer answer)
       : stub_(channel), queue_(queue), answer_(std::move(answer)), assembly_(std::move(assembly)) {
     stream_ = stub_.PrepareCall(&context_, kMethod, &queue_);
   }
@@ -109,8 +108,7 @@ class Conversation {
     if (!assembly_.complete()) return true;
     std::optional<SharedFrame> answer;
     const SharedFrame frame = assembly_.take();
-    if (answer_(*frame, answer) && !std::exchange(over_, true))
-      patience_ = std::chrono::system_clock::now() + kParting;
+    if (answer_(*frame, answer) && !std::exchange(over_, true)) patience_ = std::chrono::system_clock::now() + kParting;
     if (answer) outbox_.push(*answer);
     return true;
   }
@@ -213,9 +211,8 @@ GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(kLongestPause.count()));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   for (const auto& [name, value] : keepalive(core_->dialing.keepalive)) arguments.SetInt(name, value);
-  core_->channel = grpc::CreateCustomChannel(
-      core_->dialing.address, grpc::SslCredentials({given.authority, given.key, given.certificate}),
-      arguments);
+  core_->channel =
+      grpc::CreateCustomChannel(core_->dialing.address, grpc::SslCredentials({given.authority, given.key, given.certificate}), arguments);
 }
 
 GrpcClient::~GrpcClient() = default;
@@ -232,10 +229,9 @@ Result<void> GrpcClient::serve(const Respond& respond) {
     if (status.error_code() == kTakenOver)
       return fail(failed("another daemon with this one's certificate joined, and has taken its place; this one ends"));
     if (heard) pause = kFirstPause;
-    const std::string why =
-        !heard        ? "cannot reach " + core_->dialing.address + " yet: " + in_words(status)
-        : status.ok() ? "the coordinator at " + core_->dialing.address + " ended the connection; dialling again"
-                      : "the connection to " + core_->dialing.address + " was lost; dialling again";
+    const std::string why = !heard        ? "cannot reach " + core_->dialing.address + " yet: " + in_words(status)
+                            : status.ok() ? "the coordinator at " + core_->dialing.address + " ended the connection; dialling again"
+                                          : "the connection to " + core_->dialing.address + " was lost; dialling again";
     if (why != std::exchange(said, heard ? std::string{} : why)) core_->notice(why);
     core_->pause(pause);
     if (core_->stopped) return {};
@@ -244,8 +240,7 @@ Result<void> GrpcClient::serve(const Respond& respond) {
 }
 
 void GrpcClient::stop() {
-  if (!core_->stopped.exchange(true))
-    core_->alarm.Set(&core_->queue, std::chrono::system_clock::now(), tag(kStopped));
+  if (!core_->stopped.exchange(true)) core_->alarm.Set(&core_->queue, std::chrono::system_clock::now(), tag(kStopped));
 }
 
 }  // namespace parley::transport

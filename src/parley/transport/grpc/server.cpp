@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kUnread = 4;                          // frames of a party that may wait to be read
 constexpr std::size_t kUnreadBytes = std::size_t{1} << 20;  // and of how many bytes, before the last of them
-constexpr std::size_t kUnsent = 16;  // frames that may wait for a party that does not read
+constexpr std::size_t kUnsent = 16;                         // frames that may wait for a party that does not read
 constexpr std::chrono::seconds kParting{2};
 
 // Someone who has no place here.
@@ -54,8 +54,7 @@ struct GrpcServer::Core final : grpc::CallbackGenericService {
   }
   // What a connection that ended said is not handed out any more.
   void forget(int party, Arrival::What what) {
-    std::erase_if(arrivals,
-                  [&](const Arrival& arrival) { return arrival.party == party && arrival.what == what; });
+    std::erase_if(arrivals, [&](const Arrival& arrival) { return arrival.party == party && arrival.what == what; });
   }
   // The party's stream, once whoever receives has been told of it: before that, what it sends or drops is
   // meant for an earlier one.
@@ -168,8 +167,7 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
 int GrpcServer::Core::party_of(const grpc::GenericCallbackServerContext& context) const {
   const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
   if (names.size() != 1) return -1;
-  const auto found = std::find(listening.parties.begin(), listening.parties.end(),
-                               std::string(names.front().data(), names.front().size()));
+  const auto found = std::find(listening.parties.begin(), listening.parties.end(), std::string(names.front().data(), names.front().size()));
   return found == listening.parties.end() ? -1 : static_cast<int>(found - listening.parties.begin());
 }
 
@@ -219,12 +217,10 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(Listening listening) {
   builder.SetMaxReceiveMessageSize(kLargestMessage);
   // Two coordinators on one port would share its parties between them.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  for (const auto& [name, value] : keepalive(server->core_->listening.keepalive))
-    builder.AddChannelArgument(name, value);
+  for (const auto& [name, value] : keepalive(server->core_->listening.keepalive)) builder.AddChannelArgument(name, value);
   server->core_->server = builder.BuildAndStart();
   if (server->core_->server == nullptr || server->port_ == 0)
-    return fail(bad_input({.field = "--listen"},
-                          "cannot be listened on; is the address taken, or not of this machine?",
+    return fail(bad_input({.field = "--listen"}, "cannot be listened on; is the address taken, or not of this machine?",
                           server->core_->listening.address));
   return server;
 }

@@ -26,9 +26,8 @@ struct Listening {
   std::string address;  // "host:port"; port 0: the system chooses
   Credentials credentials;
   std::vector<std::string> parties;
-  std::size_t limit = std::size_t{1} << 28;  // of a frame, until another is set
-  std::chrono::milliseconds keepalive{
-      20000};  // a party that is silent for so long is asked whether it is there
+  std::size_t limit = std::size_t{1} << 28;    // of a frame, until another is set
+  std::chrono::milliseconds keepalive{20000};  // a party that is silent for so long is asked whether it is there
 };
 
 class GrpcServer final : public Channel {

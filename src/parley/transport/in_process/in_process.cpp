@@ -5,8 +5,7 @@
 namespace parley::transport {
 
 InProcess::InProcess(std::vector<Respond> parties) : parties_(std::move(parties)) {
-  for (int party = 0; party < this->parties(); ++party)
-    arrived_.push_back({Arrival::What::kJoined, party, {}});
+  for (int party = 0; party < this->parties(); ++party) arrived_.push_back({Arrival::What::kJoined, party, {}});
 }
 
 void InProcess::send(std::span<const int> parties, const SharedFrame& frame) {

@@ -24,9 +24,7 @@ struct Announcement {
   std::array<char, kInline> first;
 
   // `inlined`: how many bytes of a frame come along, which every rank knows beforehand.
-  void exchange(std::size_t inlined) {
-    MPI_Bcast(this, static_cast<int>(sizeof size + inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
-  }
+  void exchange(std::size_t inlined) { MPI_Bcast(this, static_cast<int>(sizeof size + inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD); }
 };
 
 // With the announcement after a frame of this size: as many, since the tasks of a run are mostly of one size.
@@ -41,8 +39,7 @@ int bytes_of(std::size_t size) {
 
 void send_frame(const std::optional<SharedFrame>& frame, int to, int tag) {
   const bool there = frame && *frame != nullptr;  // a message without content: no frame
-  MPI_Send(there ? (*frame)->data() : nullptr, there ? bytes_of((*frame)->size()) : 0, MPI_BYTE, to, tag,
-           MPI_COMM_WORLD);
+  MPI_Send(there ? (*frame)->data() : nullptr, there ? bytes_of((*frame)->size()) : 0, MPI_BYTE, to, tag, MPI_COMM_WORLD);
 }
 
 // A message whose size is known once it is there. Its content may come later.
@@ -118,8 +115,7 @@ void MpiChannel::pass() {
     queued_[p].pop_front();
   }
   const SharedFrame& first = frames.front();
-  const bool alike =
-      std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == first; });
+  const bool alike = std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == first; });
   Announcement next{.size = alike ? static_cast<std::int64_t>(first->size()) : kOwn, .first = {}};
   if (alike) std::memcpy(next.first.data(), first->data(), std::min(inlined_, first->size()));
   next.exchange(inlined_);
@@ -154,8 +150,7 @@ void MpiChannel::gather() {
     int there = 0;
     MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &there, MPI_STATUS_IGNORE);
     const int rank = there + 1;
-    if (wire::Bytes& answer = answers[static_cast<std::size_t>(rank)]; !answer.empty())
-      hand_out(rank, store_.share(std::move(answer)));
+    if (wire::Bytes& answer = answers[static_cast<std::size_t>(rank)]; !answer.empty()) hand_out(rank, store_.share(std::move(answer)));
   }
 }
 
@@ -184,8 +179,7 @@ void serve(const MpiWorld&, const Respond& respond) {
     } else {
       frame.resize(static_cast<std::size_t>(next.size));
       std::memcpy(frame.data(), next.first.data(), std::min(inlined, frame.size()));
-      if (frame.size() > inlined)
-        MPI_Bcast(frame.data() + inlined, bytes_of(frame.size() - inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+      if (frame.size() > inlined) MPI_Bcast(frame.data() + inlined, bytes_of(frame.size() - inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
     }
     inlined = inlined_after(next.size);
     std::optional<SharedFrame> answer;
