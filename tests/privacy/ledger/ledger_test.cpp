@@ -156,6 +156,16 @@ TEST_F(LedgerTest, ThreadsTogetherNeverOverspend) {
   EXPECT_TRUE(ledger.verify());
 }
 
+TEST_F(LedgerTest, NothingIsChargedForNothing) {
+  Ledger ledger = opened();
+  ASSERT_TRUE(ledger.set_budget(kPatients, budget(1, 1e-6)));
+  const std::size_t before = ledger.entries()->size();
+  const auto paid = ledger.charge_all(kPatients, {});
+  ASSERT_TRUE(paid);
+  EXPECT_TRUE(paid->empty());
+  EXPECT_EQ(ledger.entries()->size(), before);
+}
+
 // Threads that are written for by another one hear of it when it is on disk, not before: another connection sees what was committed.
 TEST_F(LedgerTest, AReceiptIsOnDiskWhoeverWroteIt) {
   Ledger ledger = opened();

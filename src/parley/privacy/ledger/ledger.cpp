@@ -437,6 +437,7 @@ Result<Receipt> Ledger::charge(const Purse& purse, const Charge& charge) {
 }
 
 Result<std::vector<Receipt>> Ledger::charge_all(const Purse& purse, std::span<const Charge> charges) {
+  if (charges.empty()) return std::vector<Receipt>{};
   State& state = *state_;
   State::Waiting mine{&purse, charges, std::nullopt};
   std::unique_lock lock(state.mutex);
