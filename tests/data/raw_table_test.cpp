@@ -21,6 +21,15 @@ std::vector<std::string> cells_of(const RawTable& table, std::size_t row) {
 
 }  // namespace
 
+TEST(RawTable, OneCarriageReturnEndsALineAndOthersAreCells) {
+  const RawTable blanks = table_of("1  \r\r");
+  EXPECT_EQ(blanks.names().size(), 2u);
+  EXPECT_EQ(cells_of(blanks, 0), (std::vector<std::string>{"1", "\r"}));
+  const RawTable commas = table_of("a,b\r\n1,2\r\n3,\r\n");
+  EXPECT_EQ(cells_of(commas, 0), (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(cells_of(commas, 1), (std::vector<std::string>{"3", ""}));
+}
+
 TEST(RawTable, KeepsQuotesBlanksAndDigitsOfCells) {
   const RawTable table = table_of("id,y,name\n1,0.500,\"a, \"\"b\"\"\"\n2, 1e0 ,\"two\nlines\"\n");
   ASSERT_EQ(table.rows(), 2u);

@@ -114,13 +114,21 @@ Result<void> RawTable::find_csv_records() {
 void RawTable::cells(std::size_t row, std::vector<std::string_view>& raw) const {
   raw.clear();
   const std::string_view text = record(row);
-  CellCursor cursor(text, layout_.delimiter);
+  // With its line end, as it was read when the records were found: a carriage return before it would pass for one.
+  const char* line_end = text.data() + text.size();
+  const char* const file_end = text_.data() + text_.size();
+  if (line_end != file_end && *line_end == '\r') ++line_end;
+  if (line_end != file_end && *line_end == '\n') ++line_end;
+  CellCursor cursor({text.data(), static_cast<std::size_t>(line_end - text.data())}, layout_.delimiter);
   std::string_view cell;
   do {
     const char* const begin = cursor.position();
     cursor.read(cell);
     const char* end = cursor.position();
-    if (!cursor.at_record_end() && layout_.delimiter != kBlankRuns) --end;
+    if (cursor.at_record_end())
+      end = text.data() + text.size();
+    else if (layout_.delimiter != kBlankRuns)
+      --end;
     std::string_view bytes(begin, static_cast<std::size_t>(end - begin));
     if (layout_.delimiter == kBlankRuns)
       while (!bytes.empty() && is_blank(bytes.back())) bytes.remove_suffix(1);
