@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "parley/rounds/algorithm.h"
 #include "parley/transport/frame_store.h"
