@@ -60,6 +60,23 @@ TEST_F(Files, APipeIsLeftAsItIs) {
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
 }
 
+TEST_F(Files, AnInputIsKnownByEveryName) {
+  ASSERT_TRUE(write_atomically(folder_ / "in", "x"));
+  ASSERT_TRUE(write_atomically(folder_ / "other", "x"));
+  fs::create_symlink("in", folder_ / "link");
+  fs::create_hard_link(folder_ / "in", folder_ / "twin");
+  const std::vector<std::string> inputs = {folder_ / "absent", folder_ / "in"};
+  for (const std::string& name :
+       {(folder_ / "in").string(), (folder_ / "link").string(), (folder_ / "twin").string(), (folder_ / "." / "in").string()}) {
+    const auto refused = refuse_input(name, inputs);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().fault, Fault::kBadInput);
+    EXPECT_NE(refused.error().message.find("is the file to read"), std::string::npos);
+  }
+  EXPECT_TRUE(refuse_input(folder_ / "other", inputs));
+  EXPECT_TRUE(refuse_input(folder_ / "absent", inputs));
+}
+
 TEST_F(Files, RefusesFoldersMissingFilesAndTooLargeOnes) {
   EXPECT_FALSE(read_whole(folder_));
   EXPECT_FALSE(read_whole(folder_ / "absent"));

@@ -20,3 +20,11 @@ TEST(WithCommas, GroupsByThree) {
   EXPECT_EQ(with_commas(1234567), "1,234,567");
   EXPECT_EQ(with_commas(-123), "-123");
 }
+
+TEST(Counted, SaysOneAndSeveral) {
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1234, "row"), "1,234 rows");
+  EXPECT_EQ(counted(1, "party", "parties"), "1 party");
+  EXPECT_EQ(counted(2, "party", "parties"), "2 parties");
+}

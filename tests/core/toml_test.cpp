@@ -36,7 +36,7 @@ TEST(Toml, SuggestsTheKeyThatWasMeant) {
   model.number("l1_radius", radius);
   const auto done = toml.finish();
   ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().message, "job.toml:2: l1_radus: unknown key; did you mean 'l1_radius'?");
+  EXPECT_EQ(done.error().message, "job.toml:2: model.l1_radus: unknown key; did you mean 'l1_radius'?");
 }
 
 TEST(Toml, RefusesAnUnknownSection) {

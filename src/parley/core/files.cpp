@@ -90,6 +90,21 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
   return {};
 }
 
+Result<void> refuse_input(const std::string& output, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code absent;
+    if (std::filesystem::equivalent(output, input, absent))
+      return fail(bad_input({output, 0, ""}, output == input ? "is the file to read" : "is the file to read, " + input));
+  }
+  return {};
+}
+
+Result<void> refuse_existing(const std::string& output) {
+  std::error_code absent;
+  if (std::filesystem::exists(output, absent)) return fail(bad_input({output, 0, ""}, "exists; --force replaces it"));
+  return {};
+}
+
 Result<std::string> read_whole(const std::string& path, std::size_t limit) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return fail(bad_input({path, 0, ""}, std::string("cannot be read: ") + std::strerror(errno)));

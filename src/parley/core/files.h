@@ -1,5 +1,6 @@
 // Files that are either whole or absent.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,11 @@ namespace parley {
 // the new one, never a part, and a crash leaves no half file under the name. A symbolic link stays one: its target is
 // written. What is there and is no regular file (a folder, a device, a pipe) is refused.
 Result<void> write_atomically(const std::string& path, std::string_view content);
+
+// An error when `output` is one of the files that a command reads, by whatever name or link: writing it would destroy what was given.
+Result<void> refuse_input(const std::string& output, std::span<const std::string> inputs);
+// An error when something is there.
+Result<void> refuse_existing(const std::string& output);
 
 // The whole file; refuses folders and files above `limit` bytes.
 Result<std::string> read_whole(const std::string& path, std::size_t limit = std::size_t{1} << 32);

@@ -85,4 +85,9 @@ std::string with_commas(long long count) {
   return digits;
 }
 
+std::string counted(long long count, std::string_view one, std::string_view several) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return several.empty() ? fmt::format("{} {}s", with_commas(count), one) : fmt::format("{} {}", with_commas(count), several);
+}
+
 }  // namespace parley

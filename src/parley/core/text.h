@@ -22,4 +22,7 @@ std::string human_bytes(double bytes);
 // 1234567 -> "1,234,567"
 std::string with_commas(long long count);
 
+// "1 row", "1,234 rows"; `several` where it is more than an s: counted(n, "party", "parties").
+std::string counted(long long count, std::string_view one, std::string_view several = {});
+
 }  // namespace parley

@@ -32,6 +32,14 @@ void parallel_chunks(std::size_t size, std::size_t grain, const Body& body) {
     body(static_cast<std::size_t>(c) * grain, std::min(size, (static_cast<std::size_t>(c) + 1) * grain));
 }
 
+// body() in several threads at once, this one among them, `threads` of them if they are to be had; returns when all have.
+template <class Body>
+void on_threads(int threads, const Body& body) {
+  if (threads <= 1) return body();
+#pragma omp parallel num_threads(threads)
+  body();
+}
+
 // Sum of body(begin, end) over the chunks, added in chunk order.
 template <class Body>
 double parallel_sum(std::size_t size, std::size_t grain, const Body& body) {

@@ -61,11 +61,14 @@ struct Toml::Document {
   std::string file;
   std::optional<Error> first_mistake;
   std::map<const void*, std::set<std::string, std::less<>>> asked;  // per table, the keys asked for
+  std::map<const void*, std::string> paths;                         // of the same tables
 };
 
 Toml::Toml(std::shared_ptr<Document> document, const void* node, std::string path)
     : document_(std::move(document)), node_(node), path_(std::move(path)) {
-  if (node_ != nullptr) document_->asked[node_];
+  if (node_ == nullptr) return;
+  document_->asked[node_];
+  document_->paths[node_] = path_;
 }
 
 Result<Toml> Toml::parse(std::string_view text, const std::string& file_name) {
@@ -102,7 +105,10 @@ Result<void> Toml::set(std::string_view assignment) {
   toml::table* table = &document_->root;
   for (std::size_t p = 0; p + 1 < parts.size(); ++p) {
     toml::node* next = table->get(parts[p]);
-    if (next == nullptr) next = &table->insert_or_assign(parts[p], toml::table{}).first->second;
+    if (next == nullptr) {  // parsed, so that it too knows where it was written
+      toml::table made = toml::parse("section = {}", std::string_view(kOverride));
+      next = &table->insert_or_assign(parts[p], std::move(*made.get("section"))).first->second;
+    }
     if (auto* list = next->as_array()) {  // party.NAME.key
       if (p + 2 >= parts.size()) return bad("an array of tables needs a name: party.NAME.key");
       toml::table* named = nullptr;
@@ -177,7 +183,9 @@ std::vector<Toml> Toml::tables(std::string_view key) {
 }
 
 bool Toml::has(std::string_view key) const {
-  return node_ != nullptr && as_table(node_)->contains(key);
+  if (node_ == nullptr) return false;
+  document_->asked[node_].emplace(key);
+  return as_table(node_)->contains(key);
 }
 
 std::vector<std::string> Toml::keys() const {
@@ -325,7 +333,7 @@ Result<void> Toml::finish() {
     const std::vector<std::string> known(asked.begin(), asked.end());
     for (const auto& [key, value] : *as_table(table)) {
       if (asked.contains(key.str())) continue;
-      Place place = place_of(value, document_->file, std::string(key.str()));
+      Place place = place_of(value, document_->file, joined(document_->paths[table], key.str()));
       if (unknown && place.line >= unknown->line) continue;
       unknown = std::move(place);
       rule = "unknown key" + suggestion(key.str(), known);
