@@ -132,8 +132,8 @@ TEST(Products, SeveralRightHandSidesEqualOneAtATime) {
   for (const CpuLevel level : levels())
     for (const int classes : {1, 2, 5, 8, 19}) {
       set_cpu_level(level);
-      const std::size_t n = 301, d = 44, count = static_cast<std::size_t>(classes);
-      const Plain plain = mixed(301, 44, 19);
+      const std::size_t n = classes == 8 ? 301 : 1131, d = 44, count = static_cast<std::size_t>(classes);
+      const Plain plain = mixed(static_cast<Index>(n), 44, 19);
       const Matrix a = plain.matrix().with_column_scale(normal_vector(d, 20));
       const std::vector<double> weights = normal_vector(d * count, 21);
       std::vector<double> margins(n * count);

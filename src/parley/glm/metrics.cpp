@@ -243,6 +243,11 @@ std::optional<double> SupportRecovery::recall() const {
   return share(correct, correct + missed);
 }
 
+std::optional<double> SupportRecovery::f1() const {
+  if (correct + incorrect + missed == 0) return {};
+  return share(2 * correct, 2 * correct + incorrect + missed);
+}
+
 SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth, double threshold) {
   assert(weights.size() == truth.size());
   SupportRecovery recovery;

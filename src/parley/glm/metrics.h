@@ -63,6 +63,7 @@ struct SupportRecovery {
 
   [[nodiscard]] std::optional<double> precision() const;
   [[nodiscard]] std::optional<double> recall() const;
+  [[nodiscard]] std::optional<double> f1() const;  // their harmonic mean
 };
 SupportRecovery support_recovery(std::span<const double> weights, std::span<const double> truth, double threshold = 0);
 

@@ -10,7 +10,8 @@
 namespace parley::linalg {
 
 inline constexpr std::size_t kStorages = 5;
-inline constexpr int kColumnsAtOnce = 4;  // dense columns that share one pass over the vector
+inline constexpr int kColumnsAtOnce = 4;  // dense columns that share one pass over several vectors, or that are added together
+inline constexpr int kStreams = 8;        // dense columns that share one pass over a vector: so many streams keep memory busy
 inline constexpr std::size_t kTile = 8;   // side of a Gram tile
 
 // Entries of some rows: of row i, [offsets[i], offsets[i+1]) of columns and values.
@@ -24,10 +25,15 @@ struct Kernels {
   template <class Function>
   using ByStorage = std::array<Function*, kStorages>;
 
-  // out[c] = <column c, r>, for 1 <= count <= kColumnsAtOnce dense columns of one type. `next` are as many columns that
-  // will be read after these, or null: memory is asked for them meanwhile.
+  // out[c] = <column c, r>, for 1 <= count <= kStreams dense columns of one type. `next` are as many columns that
+  // will be read after these, or null: memory is asked for them in the end.
   ByStorage<void(const void* const* columns, const void* const* next, int count, const double* r, std::size_t rows, double* out)>
       dense_dots;
+  // out[c*count + v] += <column c, vector v>, for up to kColumnsAtOnce dense columns of one type and `count` vectors, of which
+  // v begins at r + v*stride. `next` is where the columns are read after this.
+  ByStorage<void(const void* const* columns, const void* const* next, int columns_count, const double* r, std::size_t stride,
+                 std::size_t count, std::size_t rows, double* out)>
+      dense_products;
   // out += sum_c factors[c] column c.
   ByStorage<void(const void* const* columns, const double* factors, int count, double* out, std::size_t rows)> dense_axpys;
   // sum_k values[k] x[at[k]]

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPanelRows = 8192;
 // Dense columns of a task of A'r.
-constexpr std::size_t kGroupColumns = 16;
+constexpr std::size_t kGroupColumns = 64;
 // Rows of a task over the row form, about.
 constexpr std::size_t kTaskEntries = std::size_t{1} << 15;
 
@@ -38,20 +38,46 @@ const std::byte* row_pointer(const DenseColumn& column, std::size_t row) {
   return static_cast<const std::byte*>(column.values) + row * width(column.storage);
 }
 
-// sums[c] = <dense column c over [begin, end), r> for the first `count` columns; the others come after them.
+// sums[c] = <dense column c over [begin, end), r> for the first `count` columns; the others come after them. Columns of one type are read
+// as kStreams streams, each of them one column after the other.
 void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::size_t begin, std::size_t end, const double* r,
                 double* sums) {
-  for_each_batch(columns.first(count), kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
-    const void *at[kColumnsAtOnce], *next[kColumnsAtOnce];
-    const std::size_t size = last - first;
-    for (std::size_t c = 0; c < size; ++c) {
-      at[c] = row_pointer(columns[first + c], begin);
-      if (last + size <= columns.size()) next[c] = row_pointer(columns[last + c], begin);
+  for_each_batch(columns.first(count), count, [&](std::size_t first, std::size_t last) {
+    const std::size_t size = last - first, length = (size + kStreams - 1) / kStreams;  // of a stream
+    for (std::size_t t = 0; t < length; ++t) {
+      const void *at[kStreams], *next[kStreams];
+      double each[kStreams];
+      std::size_t taken = 0;
+      for (std::size_t c = first + t; c < last; c += length, ++taken) {
+        at[taken] = row_pointer(columns[c], begin);
+        next[taken] = row_pointer(columns[std::min(c + 1, columns.size() - 1)], begin);
+      }
+      kernels().dense_dots[static_cast<std::size_t>(columns[first].storage)](at, next, static_cast<int>(taken), r + begin, end - begin,
+                                                                             each);
+      for (std::size_t c = 0; c < taken; ++c) sums[first + t + c * length] = each[c];
     }
-    const auto type = static_cast<std::size_t>(columns[first].storage);
-    kernels().dense_dots[type](at, last + size <= columns.size() ? next : nullptr, static_cast<int>(size), r + begin, end - begin,
-                               sums + first);
   });
+}
+
+// sums[c*classes + k] = <dense column c, vector k> for the first `count` columns; the others come after them. Panels are short: those of a few
+// columns stay in the first-level cache while they meet all vectors, and those of the vectors in the second while the columns pass.
+void dense_products(std::span<const DenseColumn> columns, std::size_t count, std::size_t rows, const double* r, std::size_t classes,
+                    double* sums) {
+  constexpr std::size_t kShortPanel = 512;
+  std::fill_n(sums, count * classes, 0.0);
+  for (std::size_t begin = 0; begin < rows; begin += kShortPanel)
+    for_each_batch(columns.first(count), kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
+      const void *at[kColumnsAtOnce], *next[kColumnsAtOnce];
+      const bool again = last == count && begin + kShortPanel < rows;  // from the first column on, in the next panel
+      const std::size_t size = last - first, after = again ? 0 : last;
+      const std::size_t row = again ? begin + kShortPanel : last == count ? 0 : begin;
+      for (std::size_t c = 0; c < size; ++c) {
+        at[c] = row_pointer(columns[first + c], begin);
+        next[c] = row_pointer(columns[std::min(after + c, columns.size() - 1)], row);
+      }
+      kernels().dense_products[static_cast<std::size_t>(columns[first].storage)](
+          at, next, static_cast<int>(size), r + begin, rows, classes, std::min(kShortPanel, rows - begin), sums + first * classes);
+    });
 }
 
 // out[i] += sum_c w[column c] * dense column c, rows [begin, end); columns whose weight is zero are not read.
@@ -241,14 +267,11 @@ void Matrix::multiply_transposed(std::span<const double> margins, int classes, s
     std::vector<double> by_class(n * count);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t k = 0; k < count; ++k) by_class[k * n + i] = margins[i * count + k];
-    // A few columns at a time meet all classes while they are in the cache.
-    parallel_chunks(dense.size(), kColumnsAtOnce, [&](std::size_t first, std::size_t last) {
-      for (std::size_t begin = 0; begin < n; begin += kPanelRows)
-        for (std::size_t k = 0; k < count; ++k) {
-          double sums[kColumnsAtOnce];
-          dense_dots(dense.subspan(first), last - first, begin, std::min(n, begin + kPanelRows), by_class.data() + k * n, sums);
-          for (std::size_t c = first; c < last; ++c) by_feature[static_cast<std::size_t>(dense[c].column) * count + k] += sums[c - first];
-        }
+    parallel_chunks(dense.size(), kGroupColumns, [&](std::size_t first, std::size_t last) {
+      std::vector<double> sums((last - first) * count);
+      dense_products(dense.subspan(first), last - first, n, by_class.data(), count, sums.data());
+      for (std::size_t c = first; c < last; ++c)
+        std::copy_n(sums.data() + (c - first) * count, count, by_feature.data() + static_cast<std::size_t>(dense[c].column) * count);
     });
   }
   parallel_chunks(d, 4096, [&](std::size_t begin, std::size_t end) {
