@@ -40,6 +40,15 @@ TEST(Convert, LibsvmToCsvKeepsDigitsAndSpellsOutZeros) {
   EXPECT_EQ(room.converted(room.put("zero", "1 0:5 2:1\n2 1:1\n"), "b.csv", {.label = "class"}), "class,x0,x1,x2\n1,5,0,1\n2,0,1,0\n");
 }
 
+TEST(Convert, OfColumnsThatAreNearlyAllEmptyThoseThatOccurAreWritten) {
+  const Room room;
+  const std::string in = room.put("in", "1 1:2 2147483646:3\n0 5:1\n");
+  const auto done = room.run(in, "a.csv");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(contents(room.folder / "a.csv"), "y,x1,x5,x2147483646\n1,2,0,3\n0,0,1,0\n");
+  EXPECT_EQ(done->notes, std::vector<std::string>{"indices reach 2,147,483,646: only the 3 columns that occur are kept"});
+}
+
 TEST(Convert, CsvToLibsvmKeepsNumbersAndCodesCategories) {
   const Room room;
   const std::string in = room.put("in.csv", "id,y,a,colour\n1,2.5,0,red\n2,-1,3,blue\n3,0,0.25,red\n");
@@ -94,10 +103,35 @@ TEST(Convert, ThereAndBackIsTheSameTable) {
     for (linalg::Index j = 0; j < before->features.cols(); ++j) EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
 }
 
+TEST(Convert, SaysWhichLabelMadeNumbersClasses) {
+  const Room room;
+  const auto about = [&](const std::string& labels) {
+    std::string text = "a,y\n";
+    for (std::size_t at = 0, row = 1; at < labels.size(); at = labels.find(' ', at) + 1, ++row) {
+      text += std::to_string(row) + "," + labels.substr(at, labels.find(' ', at) - at) + "\n";
+      if (labels.find(' ', at) == std::string::npos) break;
+    }
+    const auto done = room.run(room.put("in.csv", text), "out.libsvm", {.existing = Existing::kReplace});
+    EXPECT_TRUE(done) << (done ? "" : done.error().message);
+    std::string said;
+    for (const std::string& note : done->notes)
+      if (note.starts_with("labels")) said += note + "\n";
+    return said;
+  };
+  EXPECT_EQ(about("1.5 2.5 oops 3.5"), "labels were taken for classes, not for numbers: " + (room.folder / "in.csv").string() +
+                                           ":4: y: must be a finite number, as most cells of this column are (got 'oops')\n"
+                                           "labels: 0 is '1.5', 1 is '2.5', ...\n");
+  EXPECT_EQ(about("1.5 2.5 3.5 1.5"), "");
+  EXPECT_EQ(about("no yes no yes"), "labels: -1 is 'no', +1 is 'yes'\n");
+  EXPECT_EQ(about("a 1 b c"), "labels: 0 is '1', 1 is 'a', ...\n");
+  EXPECT_EQ(about("same same same"), "labels: 0 is 'same'\n");
+}
+
 TEST(Convert, RefusesWithOneLineAndLeavesNothing) {
   const Room room;
   const std::string csv = room.put("in.csv", "y,a\n1,2\n");
   const std::string libsvm = room.put("in.libsvm", "1 1:2\n");
+  const std::string missing = room.put("missing.csv", "y,a,f\nno,1,\nyes,2,3\nno,3,3\nyes,5,4\n");
   const std::string ragged = room.put("ragged.csv", "y,a\n1,2\n3\n");
   const std::size_t before = files_in(room.folder.path());
   const auto refused = [&](const std::string& from, const char* to, Conversion conversion = {}) {
@@ -114,6 +148,8 @@ TEST(Convert, RefusesWithOneLineAndLeavesNothing) {
   EXPECT_NE(refused(libsvm, "in.csv").find("exists; --force replaces it"), std::string::npos);
   EXPECT_NE(refused(libsvm, "in.libsvm").find("is the file to read"), std::string::npos);
   EXPECT_NE(refused(ragged, "out.libsvm").find("ragged.csv:3"), std::string::npos);
+  // The labels are classes, and no fault; the empty cell is one.
+  EXPECT_EQ(refused(missing, "out.libsvm").find(missing + ":2: f: "), 0U);
   EXPECT_NE(refused(csv, "out.libsvm", {.label = "nope"}).find("nope"), std::string::npos);
   EXPECT_NE(refused((room.folder / "absent").string(), "out.csv").find("absent"), std::string::npos);
   EXPECT_NE(refused(room.put("in.csv", "y,a\n1,2\n"), "x.csv", {.names_file = "n"}).find("--names"), std::string::npos);
@@ -122,7 +158,8 @@ TEST(Convert, RefusesWithOneLineAndLeavesNothing) {
 TEST(Convert, RefusesACsvThatNoDiskHolds) {
   const Room room;
   std::string text;
-  for (int i = 0; i < 20000; ++i) text += "1 2000000000:1\n";
+  // Just not so empty that its empty columns would be left out.
+  for (int i = 0; i < 1600000; ++i) text += "1 25000000:1\n";
   const auto done = room.run(room.put("huge.libsvm", text), "huge.csv");
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().message.find("would take at least 80.0 TB"), std::string::npos);

@@ -150,7 +150,7 @@ TEST(Csv, UnknownLevelsCanBeLeftOut) {
                                  column("y", "type = 'label'") + column("c", "type = 'category'\nlevels = ['a']\nunknown_level = 'ignore'"))
                            .value();
   EXPECT_THAT(dense(data), ElementsAre(1, 0));
-  EXPECT_THAT(data.notes, Contains(HasSubstr("1 cells with unlisted levels")));
+  EXPECT_THAT(data.notes, Contains(HasSubstr("1 cell with an unlisted level counts as no level")));
 }
 
 TEST(Csv, FeaturesFollowTheSchemaNotTheFile) {
@@ -248,6 +248,24 @@ TEST(Csv, ATestFileGetsTheColumnsAndClassesOfTheTrainingFile) {
             "f:2: y: is none of the known classes; known: no, yes (got 'maybe')");
 }
 
+TEST(Csv, AnIdMayLackWhereItIsNotAskedFor) {
+  const std::string schema = column("id", "type = 'id'") + column("a", "type = 'number'") + column("y", "type = 'label'");
+  const std::string told = "a column of the schema is not in the file (got 'id')";
+  LoadOptions options{.labels = LabelKind::kReal};
+  EXPECT_THAT(read_with("a,y\n3,1\n4,2\n", schema, options).error().message, HasSubstr(told));
+  options.id_may_lack = true;
+  EXPECT_THAT(dense(*read_with("a,y\n3,1\n4,2\n", schema, options)), ElementsAre(3, 4));
+  EXPECT_TRUE(read_with("a,y\n3,1\n4,2\n", schema, options)->ids.empty());
+  EXPECT_THAT(read_with("id,a,y\np,3,1\nq,4,2\n", schema, options)->ids, ElementsAre("p", "q"));
+
+  // Without a header the number of cells says what lacks.
+  const std::string bare = "[table]\nheader = false\n" + schema;
+  EXPECT_THAT(dense(*read_with("3,1\n4,2\n", bare, options)), ElementsAre(3, 4));
+  options.label_use = LabelUse::kNone;
+  EXPECT_THAT(read_with("p,3\nq,4\n", bare, options)->ids, ElementsAre("p", "q"));
+  EXPECT_THAT(dense(*read_with("3\n4\n", bare, options)), ElementsAre(3, 4));
+}
+
 TEST(Csv, NamesAndLevelsAreUtf8WhateverTheFileIs) {
   const Dataset latin = read(
                             "y,stra\xdf"
@@ -320,6 +338,7 @@ TEST(CsvBadInput, RaggedRows) {
   EXPECT_EQ(error_of("y,a,b\n1,2,3\n\n1,2,3,4,5\n"), "f:4: has 5 cells where the table has 3 columns");
 }
 TEST(CsvBadInput, CellIsNoNumber) {
+  EXPECT_EQ(error_of("y,a\nno,2\nyes,3\n"), "f:2: y: must be a finite number (got 'no')");
   EXPECT_EQ(error_of("y,a\n1,2\n2,3\n3,4x\n"), "f:4: a: must be a finite number, as most cells of this column are (got '4x')");
 }
 TEST(CsvBadInput, NanAndInfinity) {

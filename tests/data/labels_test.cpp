@@ -53,6 +53,21 @@ TEST(Labels, ClassesSortByNumberWhenAllAreNumbers) {
   EXPECT_THAT(names.labels.classes, ElementsAre("10", "a", "b"));
 }
 
+TEST(Labels, AClassThatNoRowHasIsNoErrorWhereClassesArePublic) {
+  const auto made = [](std::vector<double> values, std::vector<std::string> positive = {}) {
+    return make_labels({std::move(values), {}}, {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true})
+        .value()
+        .labels;
+  };
+  EXPECT_THAT(made({1, 1}).values, ElementsAre(1, 1));
+  EXPECT_THAT(made({1, 1}).classes, ElementsAre("-1", "1"));
+  EXPECT_THAT(made({-1, -1}).values, ElementsAre(-1, -1));
+  EXPECT_THAT(made({0, 0}).classes, ElementsAre("0", "1"));
+  EXPECT_THAT(made({0, 0}, {"0"}).values, ElementsAre(1, 1));
+  EXPECT_THAT(made({0, 1}, {"0"}).classes, ElementsAre("1", "0"));
+  EXPECT_FALSE(make_labels({{3, 3}, {}}, {.kind = LabelKind::kBinary, .absent_classes = true})) << "no convention, and no list";
+}
+
 TEST(Labels, ATestSetKeepsTheClassesOfTheTrainingSet) {
   EXPECT_THAT(binary({2, 2}, {}, {"1", "2"})->labels.values, ElementsAre(1, 1));
   EXPECT_THAT(binary({3, 1}, {}, {"1", "2"}).error().message, HasSubstr("a class the training data do not have"));

@@ -255,7 +255,8 @@ TEST(Split, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal(text, SplitRows{.skew = RowSkew::kShards, .shards = 9}),
             "--shards: parts x shards must lie between 1 and the number of records, 2 (got '9')");
   EXPECT_EQ(refusal(text, SplitRows{}, {"a", "a"}), "--names: must be different (got 'a')");
-  EXPECT_EQ(refusal(text, SplitRows{}, {"a", "../b"}), "--names: must be names that a file can have (got '../b')");
+  EXPECT_EQ(refusal(text, SplitRows{}, {"a", "../b"}),
+            "--names: must be 1 to 64 letters a-z, digits, '-', '_' or '.', not beginning with '.' (got '../b')");
   EXPECT_EQ(refusal(text, SplitColumns{.parts = 3}), "--parts: must lie between 1 and the number of feature columns, 2 (got '3')");
   EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;c"}), "--groups: is no feature column and no range of numbers (got 'c')");
   EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;a"}), "--groups: names a column twice (got 'a')");

@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -135,11 +134,7 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
       }
     }
   };
-  std::vector<std::thread> threads;
-  if (!reader.all_read())
-    for (int t = 1; t < thread_count(); ++t) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  on_threads(reader.all_read() ? 1 : thread_count(), work);
 
   std::size_t line = file.first_line;
   for (const auto& chunk : parsed) {

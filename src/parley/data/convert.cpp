@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "parley/core/text.h"
+#include "parley/data/libsvm.h"
 #include "parley/data/load.h"
+#include "parley/data/number.h"
 #include "parley/data/raw_table.h"
 #include "parley/data/sniff.h"
 
@@ -66,36 +69,71 @@ Result<Converted> repack(const Conversion& c, OutputFile& out) {
   return converted;
 }
 
+// Every column up to the last; of a table whose columns are nearly all empty those that occur.
+std::vector<std::uint32_t> columns_to_write(const RawTable& table, std::vector<std::string>& notes) {
+  const std::uint32_t first = table.first_index();
+  const std::uint32_t end = std::max(first, table.last_index() + 1);
+  std::vector<std::uint32_t> columns;
+  std::vector<RawEntry> entries;
+  std::int64_t count = 0;
+  for (std::size_t row = 0; is_mostly_empty(end - first, count) && row < table.rows(); ++row) {
+    table.entries(row, entries);
+    count += static_cast<std::int64_t>(entries.size());
+    for (const RawEntry& entry : entries) columns.push_back(entry.index);
+  }
+  if (is_mostly_empty(end - first, count)) {
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    notes.push_back(fmt::format("indices reach {}: only the {} kept", with_commas(end - 1),
+                                counted(columns.size(), "column that occurs is", "columns that occur are")));
+    return columns;
+  }
+  columns.resize(end - first);
+  std::iota(columns.begin(), columns.end(), first);
+  return columns;
+}
+
 Result<Converted> libsvm_to_csv(const Conversion& c, OutputFile& out) {
   PARLEY_TRY(const RawTable table, RawTable::read(c.from, Format::kLibsvm));
   Converted converted;
   converted.notes = table.notes();
   converted.table.rows = static_cast<std::int64_t>(table.rows());
-  const std::uint32_t first = table.first_index();
-  const std::uint32_t end = std::max(first, table.last_index() + 1);
-  converted.table.columns = end - first;
-  PARLEY_CHECK(check_disk(2.0 * static_cast<double>(table.rows()) * (end - first), c.to));
+  const std::vector<std::uint32_t> columns = columns_to_write(table, converted.notes);
+  converted.table.columns = static_cast<std::int64_t>(columns.size());
+  PARLEY_CHECK(check_disk(2.0 * static_cast<double>(table.rows()) * static_cast<double>(columns.size()), c.to));
 
   std::string header;
   append_cell(header, c.label.empty() ? "y" : c.label);
-  for (std::uint32_t j = first; j < end; ++j) header += fmt::format(",x{}", j);
+  for (const std::uint32_t index : columns) header += fmt::format(",x{}", index);
   header += '\n';
   PARLEY_CHECK(out.write(header));
-  PARLEY_CHECK(write_rows(out, table.rows(), 2 * std::size_t{end - first}, [&](std::size_t row, std::string& text) {
+  PARLEY_CHECK(write_rows(out, table.rows(), 2 * columns.size(), [&](std::size_t row, std::string& text) {
     thread_local std::vector<RawEntry> entries;
     table.entries(row, entries);
     text += table.label(row);
-    std::uint32_t next = first;
+    auto next = columns.begin();
     for (const RawEntry& entry : entries) {
-      for (; next < entry.index; ++next) text += ",0";
+      for (; *next < entry.index; ++next) text += ",0";
       text += ',';
       text += entry.value;
       ++next;
     }
-    for (; next < end; ++next) text += ",0";
+    for (; next != columns.end(); ++next) text += ",0";
     text += '\n';
   }));
   return converted;
+}
+
+// Classes of which at least half of the rows have a number: a label with a stray word in it.
+bool are_mostly_numbers(const Labels& labels) {
+  std::vector<bool> is_number;
+  for (const std::string& name : labels.classes) {
+    const ParsedNumber parsed = parse_number(name.data(), name.data() + name.size());
+    is_number.push_back(parsed.error == NumberError::kNone && parsed.end == name.data() + name.size());
+  }
+  const auto numbers =
+      std::count_if(labels.values.begin(), labels.values.end(), [&](double k) { return is_number[static_cast<std::size_t>(k)]; });
+  return numbers > 0 && 2 * static_cast<std::size_t>(numbers) >= labels.values.size();
 }
 
 Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& outputs) {
@@ -107,15 +145,17 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
   // Numbers stay what they are; only labels that are none become classes.
   options.labels = LabelKind::kReal;
   auto read = load(c.from, options);
+  std::string no_number;  // the label that is none
   if (!read) {
+    no_number = read.error().message;
     options.labels = LabelKind::kClasses;
-    auto again = load(c.from, options);
-    if (again) read = std::move(again);
+    read = load(c.from, options);
   }
   if (!read) return fail(std::move(read).error());
   Dataset& table = *read;
   Converted converted;
   converted.notes = table.notes;
+  if (!no_number.empty() && are_mostly_numbers(table.labels)) converted.notes.push_back("labels were taken for classes, not for numbers: " + no_number);
   converted.table.rows = static_cast<std::int64_t>(table.rows());
   converted.table.columns = table.features.cols();
   if (table.labels.values.empty()) converted.notes.emplace_back("no label column was found: every label is 0");
@@ -125,8 +165,10 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
     converted.notes.push_back(
         fmt::format("labels: -1 is '{}', +1 is '{}'", printable(table.labels.classes[0]), printable(table.labels.classes[1])));
   } else if (!table.labels.classes.empty()) {
-    converted.notes.push_back(
-        fmt::format("labels: 0 is '{}', 1 is '{}', ...", printable(table.labels.classes[0]), printable(table.labels.classes.at(1))));
+    std::string classes;
+    for (std::size_t k = 0; k < std::min<std::size_t>(table.labels.classes.size(), 2); ++k)
+      classes += fmt::format("{}{} is '{}'", k == 0 ? "" : ", ", k, printable(table.labels.classes[k]));
+    converted.notes.push_back(fmt::format("labels: {}{}", classes, table.labels.classes.size() > 2 ? ", ..." : ""));
   }
   table.labels.classes.clear();
   PARLEY_CHECK(write_libsvm(out, table, c.first_index.value_or(1)));
@@ -154,10 +196,8 @@ Result<Converted> convert(const Conversion& conversion) {
   if (c.schema && (from_libsvm || !to_libsvm)) return fail(bad_input({.field = "--schema"}, "is for CSV files that become LIBSVM"));
   if (!c.names_file.empty() && (from_libsvm || !to_libsvm))
     return fail(bad_input({.field = "--names"}, "is for CSV files that become LIBSVM"));
-  std::error_code error;
-  if (fs::equivalent(c.from, c.to, error)) return fail(bad_input({c.to.string(), 0, ""}, "is the file to read"));
 
-  Outputs outputs(c.existing);
+  Outputs outputs(c.existing, {c.from, c.schema_file});
   PARLEY_TRY(OutputFile * out, outputs.open(c.to));
   auto converted = from_libsvm == to_libsvm ? repack(c, *out) : from_libsvm ? libsvm_to_csv(c, *out) : csv_to_libsvm(c, *out, outputs);
   if (!converted) return converted;

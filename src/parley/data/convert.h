@@ -1,10 +1,9 @@
 // Converts a table between CSV and LIBSVM, packed or not.
 //
-//   same format      bytes are passed through (packing may change); LIBSVM numbers can be moved to start at 0
-//   or 1 LIBSVM -> CSV    columns y, x<first> .. x<last>; digits of labels and values are kept as they are
-//   CSV -> LIBSVM    through the reader: schema or inferred types, one-hot categories; labels that are
-//   numbers stay, two
-//                    other classes become -1 and +1, more become 0, 1, 2, ...
+//   same format      bytes are passed through (packing may change); LIBSVM numbers can be moved to start at 0 or 1
+//   LIBSVM -> CSV    columns y, x<first> .. x<last>; digits of labels and values are kept as they are
+//   CSV -> LIBSVM    through the reader: schema or inferred types, one-hot categories; labels that are numbers stay, two
+//                    other classes become -1 and +1, more become 0, 1, 2, ...; where most labels are numbers a note says which is not
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -28,6 +27,7 @@ struct Conversion {
   std::optional<int> first_index;        // of a LIBSVM file that is written; absent: 1, or as it was
   std::string names_file;                // CSV -> LIBSVM: column names, one a line; empty: not written
   Existing existing = Existing::kRefuse;
+  std::string schema_file;  // that the schema was read from, and that is not written over; empty: none
 };
 
 struct Converted {

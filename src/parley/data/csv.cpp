@@ -60,6 +60,9 @@ MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& ta
   return merged;
 }
 
+// Bytes of columns that are filled in one go: a large page, which is in memory whole from its first byte on.
+constexpr std::size_t kFilledTogether = std::size_t{2} << 20;
+
 class Assembly {
  public:
   Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout, const std::string& file_name,
@@ -94,6 +97,7 @@ class Assembly {
  private:
   void count() {
     for (const auto& chunk : chunks_) {
+      first_rows_.push_back(rows_);
       rows_ += chunk.rows;
       table_.data.dropped += chunk.dropped;
     }
@@ -123,7 +127,7 @@ class Assembly {
     return {};
   }
 
-  // Dense columns get their place now and their values a few columns at a time, one thread for each.
+  // Dense columns get their place now and their values some columns at a time.
   void build_numbers(std::size_t slot, linalg::ColumnsBuilder& builder) {
     PackedColumns::Summary all;
     std::size_t nonzeros = 0;
@@ -133,27 +137,26 @@ class Assembly {
       nonzeros += chunk.features.summary(slot).nonzeros;
     }
     if (std::byte* at = builder.append_dense(all.storage, nonzeros); at != nullptr) {
-      constexpr std::size_t kFilledTogether = 4;
-      waiting_.push_back({slot, all.storage, at});
-      if (waiting_.size() == kFilledTogether) fill_waiting();
+      const std::size_t width = linalg::width(std::max(all.storage, linalg::Storage::kInt8));
+      waiting_.push_back({slot, all.storage, width, at});
+      waiting_bytes_ += width * rows_;
+      if (waiting_bytes_ > kFilledTogether) fill_waiting();
       return;
     }
     gather(slot);
     builder.append_dense(gathered_);
   }
 
+  // Chunk by chunk, so that what a chunk kept of these columns goes as soon as they have it.
   void fill_waiting() {
     if (waiting_.empty()) return;
-    parallel_chunks(waiting_.size(), 1, [&](std::size_t k, std::size_t) {
-      auto [slot, storage, out] = waiting_[k];
-      const std::size_t width = linalg::width(std::max(storage, linalg::Storage::kInt8));
-      for (const auto& chunk : chunks_) {
-        chunk.features.copy(slot, storage, out);
-        out += chunk.rows * width;
-      }
+    parallel_chunks(chunks_.size(), 1, [&](std::size_t c, std::size_t) {
+      CsvChunk& chunk = chunks_[c];
+      for (const Waiting& column : waiting_) chunk.features.copy(column.slot, column.storage, column.at + first_rows_[c] * column.width);
+      chunk.features.release_before(waiting_.back().slot + 1);
     });
-    for (auto& chunk : chunks_) chunk.features.release_before(waiting_.back().slot + 1);
     waiting_.clear();
+    waiting_bytes_ = 0;
   }
 
   void gather(std::size_t slot) {
@@ -165,6 +168,16 @@ class Assembly {
       chunk.features.release_before(slot + 1);
       out += chunk.rows;
     }
+  }
+
+  // The gathered column, whose codes stand for two words, as 0 and 1.
+  void append_boolean(const std::vector<std::string>& words, const std::vector<std::vector<Index>>& code_of,
+                      linalg::ColumnsBuilder& builder) {
+    double* next = gathered_.data();
+    for (std::size_t c = 0; c < chunks_.size(); ++c)
+      for (std::size_t i = 0; i < chunks_[c].rows; ++i, ++next)
+        *next = boolean_word(words[static_cast<std::size_t>(code_of[c][static_cast<std::size_t>(*next)])]);
+    builder.append_dense(gathered_);
   }
 
   Result<void> build_category(std::size_t j, linalg::ColumnsBuilder& builder) {
@@ -190,6 +203,17 @@ class Assembly {
       // The next file gets the same columns: without a missing cell here there is no column for one.
       if (column.missing == Missing::kLevel && table_.counts[j].missing == 0) declared.missing = Missing::kZero;
       code_of = std::move(merged.code_of);
+      // As describe drafts it. A cell that is missing would have to be one of the two, and keeps them categories.
+      if (table_.plan.guessed && table_.counts[j].missing == 0 && !table_.plan.lenient && is_boolean(merged.names)) {
+        append_boolean(merged.names, code_of, builder);
+        declared.type = ColumnType::kBoolean;
+        declared.unknown = UnknownLevel::kRefuse;
+        if (boolean_word(merged.names[0]) == 1) std::swap(declared.levels[0], declared.levels[1]);
+        names_.push_back(column.name);
+        bounds_.push_back(1.0);
+        table_.levels[j] = declared.levels;
+        return {};
+      }
     }
     const std::vector<std::string>& levels = declared.levels;
     const auto listed = static_cast<Index>(levels.size());
@@ -239,16 +263,20 @@ class Assembly {
     }
     table_.levels[static_cast<std::size_t>(at - table_.plan.columns.begin())] = raw.names;
     if (table_.plan.lenient) return {};
-    LabelRules rules{
-        .kind = options_.labels, .positive = options_.positive, .classes = options_.classes, .place = {file_name_, 0, at->name}};
+    LabelRules rules{.kind = options_.labels,
+                     .positive = options_.positive,
+                     .classes = options_.classes,
+                     .absent_classes = options_.absent_classes,
+                     .place = {file_name_, 0, at->name}};
     // Levels of a declared label: the second of two is positive, several are classes in that order.
     if (rules.classes.empty() && rules.positive.empty() && !declared.levels.empty()) {
-      if (options_.labels == LabelKind::kClasses)
+      const bool both_known = options_.labels == LabelKind::kBinary && declared.levels.size() == 2 && options_.absent_classes;
+      if (options_.labels == LabelKind::kClasses || both_known)
         for (const auto& level : declared.levels) rules.classes.push_back(class_name(level));
       else if (options_.labels == LabelKind::kBinary && declared.levels.size() == 2)
         rules.positive = {declared.levels[1]};
     }
-    if (at->kind == CellKind::kClassLabel && !at->open_levels) drop_absent_classes(raw);
+    if (at->kind == CellKind::kClassLabel && !at->open_levels && !options_.absent_classes) drop_absent_classes(raw);
     PARLEY_TRY(auto labels, make_labels(std::move(raw), rules));
     table_.data.labels = std::move(labels.labels);
     table_.data.notes.insert(table_.data.notes.end(), labels.notes.begin(), labels.notes.end());
@@ -272,12 +300,13 @@ class Assembly {
 
   void write_notes() {
     std::vector<std::string>& notes = table_.data.notes;
-    const auto counted = [](std::size_t count) { return with_commas(static_cast<long long>(count)); };
     if (table_.plan.guessed && !table_.plan.lenient)
       notes.emplace_back("no schema: types of columns were guessed from the data, and nothing about them is public");
-    if (table_.data.dropped > 0) notes.push_back(fmt::format("{} rows with a missing value were dropped", counted(table_.data.dropped)));
+    if (table_.data.dropped > 0)
+      notes.push_back(counted(table_.data.dropped, "row with a missing value was dropped", "rows with a missing value were dropped"));
     if (table_.data.clipped > 0)
-      notes.push_back(fmt::format("{} values beyond their bound were clipped to it", counted(table_.data.clipped)));
+      notes.push_back(
+          counted(table_.data.clipped, "value beyond its bound was clipped to it", "values beyond their bound were clipped to it"));
     std::vector<std::string> constant;
     // Nothing new about a table of one row, or one that is read for a model.
     const bool tells = rows_ > 1 && !options_.columns;
@@ -285,7 +314,9 @@ class Assembly {
       const CsvColumn& column = table_.plan.columns[j];
       const CellCounts& counts = table_.counts[j];
       if (counts.unknown > 0)
-        notes.push_back(fmt::format("column '{}': {} cells with unlisted levels count as no level", column.name, counted(counts.unknown)));
+        notes.push_back(fmt::format(
+            "column '{}': {}", column.name,
+            counted(counts.unknown, "cell with an unlisted level counts as no level", "cells with unlisted levels count as no level")));
       if (!tells || counts.missing > 0) continue;
       if (column.is_number() && counts.smallest == counts.largest) constant.push_back(printable(column.name, 40));
       if (column.kind == CellKind::kCategory && column.open_levels && table_.levels[j].size() == 1)
@@ -294,7 +325,7 @@ class Assembly {
     if (!constant.empty()) {
       const std::size_t count = constant.size();
       if (count > 5) constant.resize(5);
-      notes.push_back(fmt::format("{} {} the same value in every row: {}{}", count, count == 1 ? "column has" : "columns have",
+      notes.push_back(fmt::format("{} the same value in every row: {}{}", counted(count, "column has", "columns have"),
                                   fmt::join(constant, ", "), count > 5 ? ", ..." : ""));
     }
   }
@@ -304,15 +335,18 @@ class Assembly {
   const LoadOptions& options_;
   CsvTable table_;
   std::size_t rows_ = 0;
+  std::vector<std::size_t> first_rows_;  // of the chunks
   std::vector<std::string> names_;
   std::vector<double> bounds_;
   std::vector<double> gathered_;  // one column
   struct Waiting {
     std::size_t slot;
     linalg::Storage storage;
+    std::size_t width;
     std::byte* at;
   };
   std::vector<Waiting> waiting_;  // dense columns without their values, in the order of their slots
+  std::size_t waiting_bytes_ = 0;
 };
 
 }  // namespace

@@ -216,15 +216,19 @@ Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& sc
   const bool label_may_lack = options.label_use != LabelUse::kRequired;
   if (!layout.header) {
     const std::size_t cells = layout.names.size();
-    if (cells == schema.columns.size()) {
-      for (std::size_t j = 0; j < cells; ++j) positions.push_back(j);
-    } else if (label_may_lack && cells + 1 == schema.columns.size()) {
-      for (std::size_t k = 0; k < schema.columns.size(); ++k)
-        if (schema.columns[k].type != ColumnType::kLabel) positions.push_back(k);
+    // Cells without names are matched by their number: all columns, or all but the label, the id or both, the first that fits.
+    for (const auto& [label, id] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
+      if ((!label && !label_may_lack) || (!id && !options.id_may_lack)) continue;
+      positions.clear();
+      for (std::size_t k = 0; k < schema.columns.size(); ++k) {
+        const ColumnType type = schema.columns[k].type;
+        if ((type != ColumnType::kLabel || label) && (type != ColumnType::kId || id)) positions.push_back(k);
+      }
+      if (positions.size() == cells) break;
     }
     if (positions.size() != cells)
       return fail(bad_input({file_name, layout.data_line, ""},
-                            fmt::format("the schema has {} columns, the file has {}", schema.columns.size(), cells)));
+                            fmt::format("the schema has {}, the file has {}", counted(schema.columns.size(), "column"), cells)));
     return positions;
   }
   std::vector<std::string> known;
@@ -238,7 +242,8 @@ Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& sc
   }
   for (std::size_t k = 0; k < known.size(); ++k) {
     const ColumnType type = schema.columns[k].type;
-    const bool may_lack = type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack);
+    const bool may_lack =
+        type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack) || (type == ColumnType::kId && options.id_may_lack);
     if (!may_lack && std::find(positions.begin(), positions.end(), k) == positions.end())
       return fail(bad_input({file_name, layout.data_line - 1, "header"},
                             type == ColumnType::kLabel ? "label missing: a column of the schema is not in the file"
@@ -275,6 +280,10 @@ int boolean_word(std::string_view text) {
   return std::find(kTrue.begin(), kTrue.end(), lower) != kTrue.end() ? 1 : -1;
 }
 
+bool is_boolean(const std::vector<std::string>& levels) {
+  return levels.size() == 2 && boolean_word(levels[0]) + boolean_word(levels[1]) == 1;
+}
+
 Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name, bool lenient) {
   CsvPlan plan;
   plan.lenient = lenient;
@@ -290,6 +299,8 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
   if (plan.guessed) plan.schema = guess_schema(layout, std::move(plan.schema), plan.missing_markers, plan.notes);
   if (plan.guessed) PARLEY_CHECK(check_commas(layout, plan, file_name, plan.notes));
   PARLEY_TRY(const auto positions, match(layout, plan.schema, options, file_name));
+  std::vector<bool> mostly_numbers;
+  for (const ColumnSchema& column : plan.schema.columns) mostly_numbers.push_back(plan.guessed && column.type == ColumnType::kNumber);
   std::vector<std::string> names;  // of the file's columns; a file without header has the schema's
   for (const std::size_t position : positions) names.push_back(plan.schema.columns[position].name);
   PARLEY_TRY(const auto label, find_label(layout, names, plan.schema, options, file_name, plan.notes));
@@ -309,6 +320,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     const ColumnSchema& declared = plan.schema.columns[position];
     CsvColumn column = reading(declared, plan.schema, options);
     column.schema = position;
+    column.mostly_numbers = mostly_numbers[position];
     if (declared.type == ColumnType::kLabel && !label) column.kind = CellKind::kSkip;
     // A missing class is no class: its row says nothing about the labels.
     if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId)

@@ -63,6 +63,7 @@ struct CsvColumn {
   LevelTable levels;
   bool open_levels = false;  // levels are collected from the file
   bool ignore_unknown = false;
+  bool mostly_numbers = false;  // as was found, for want of a schema
 
   [[nodiscard]] bool is_number() const { return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean; }
   [[nodiscard]] bool is_feature() const { return is_number() || kind == CellKind::kCategory; }
@@ -89,5 +90,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
 
 // 0 or 1 for the usual words of a boolean; -1 for others.
 int boolean_word(std::string_view text);
+// One word for each.
+bool is_boolean(const std::vector<std::string>& levels);
 
 }  // namespace parley::data

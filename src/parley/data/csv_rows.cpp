@@ -165,7 +165,7 @@ class CsvRows {
   }
 
   bool reject_ragged(std::size_t cells) {
-    return reject("", fmt::format("has {} cells where the table has {} columns", cells, plan_.columns.size()), "");
+    return reject("", fmt::format("has {} where the table has {}", counted(cells, "cell"), counted(plan_.columns.size(), "column")), "");
   }
 
   bool reject_extra_cells(std::size_t record_line) {
@@ -280,7 +280,7 @@ class CsvRows {
     if (again.error == NumberError::kNotANumber || again.end != cell.data() + cell.size())
       return reject(column.name,
                     cell.find(',') != std::string_view::npos ? "must be a finite number, with a decimal point and no commas"
-                    : plan_.guessed                          ? "must be a finite number, as most cells of this column are"
+                    : column.mostly_numbers                  ? "must be a finite number, as most cells of this column are"
                                                              : "must be a finite number",
                     cell);
     value = again.value;

@@ -29,10 +29,6 @@ void guess_bounds(ColumnSchema& column, double smallest, double largest) {
   column.confirmed = false;
 }
 
-bool is_boolean(const std::vector<std::string>& levels) {
-  return levels.size() == 2 && boolean_word(levels[0]) + boolean_word(levels[1]) == 1;
-}
-
 std::string label_name(const std::string& wanted, const CsvTable& read) {
   const auto& columns = read.plan.columns;
   if (wanted == "first" || wanted == "last") {
@@ -193,7 +189,7 @@ Result<Description> describe_libsvm(const OpenBytes& open, const std::string& pa
 
 std::string range_or_levels(const ColumnSummary& column) {
   if (!column.levels.empty()) {
-    std::string text = fmt::format("{} level{}: ", column.levels.size(), column.levels.size() == 1 ? "" : "s");
+    std::string text = counted(column.levels.size(), "level") + ": ";
     for (std::size_t k = 0; k < column.levels.size(); ++k) {
       text += (k == 0 ? "" : ", ") + printable(column.levels[k], 20);
       if (text.size() > 50 && k + 1 < column.levels.size()) return text + ", ...";
@@ -228,9 +224,8 @@ Result<Description> describe(const std::string& path, const std::string& label) 
 }
 
 std::string table(const Description& about) {
-  std::string out = fmt::format("{}: {}, {} rows, {} features, {} nonzeros\n\n", about.file,
-                                about.format == Format::kLibsvm ? "LIBSVM" : "CSV", with_commas(static_cast<long long>(about.rows)),
-                                with_commas(static_cast<long long>(about.features)), with_commas(static_cast<long long>(about.nonzeros)));
+  std::string out = fmt::format("{}: {}, {}, {}, {}\n\n", about.file, about.format == Format::kLibsvm ? "LIBSVM" : "CSV",
+                                counted(about.rows, "row"), counted(about.features, "feature"), counted(about.nonzeros, "nonzero"));
   std::size_t width = 6;
   for (const auto& column : about.columns) width = std::max(width, printable(column.name, 32).size());
   out += fmt::format("{:<{}}  {:<8}  {:>8}  {:<18}  {}\n", "column", width, "type", "missing", "bounds (guess)", "values");
@@ -241,7 +236,7 @@ std::string table(const Description& about) {
                        with_commas(static_cast<long long>(column.missing)), drafted_bounds(about, column), range_or_levels(column),
                        column.constant ? " (constant)" : "");
   }
-  if (about.columns.size() > kShown) out += fmt::format("... and {} more columns\n", about.columns.size() - kShown);
+  if (about.columns.size() > kShown) out += fmt::format("... and {}\n", counted(about.columns.size() - kShown, "more column"));
   for (const auto& note : about.notes) out += fmt::format("note: {}\n", note);
   const auto guesses = about.draft.unconfirmed().size();
   if (guesses > 0)

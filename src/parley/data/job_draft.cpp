@@ -43,14 +43,16 @@ std::string to_toml(const JobDraft& job) {
   if (job.sparsity) out += fmt::format("sparsity = {}\n", *job.sparsity);
   out += fmt::format("\n[algorithm]\nname = {}\n", toml_string(job.algorithm));
   if (job.iterations) out += fmt::format("iterations = {}\n", *job.iterations);
-  out += "\n[data]\nscale = \"none\"\n";
+  out += fmt::format("\n[data]\nscale = {}\n", toml_string(job.scale));
   if (!job.label_party.empty() || !job.label_column.empty()) {
     out += "\n[labels]\n";
     if (!job.label_party.empty()) out += fmt::format("party = {}\n", toml_string(job.label_party));
     if (!job.label_column.empty()) out += fmt::format("column = {}\n", toml_string(job.label_column));
   }
-  for (const auto& party : job.parties)
+  for (const auto& party : job.parties) {
     out += fmt::format("\n[[party]]\nname = {}\ndata = {}\n", toml_string(party.name), toml_string(party.data));
+    if (!party.schema.empty()) out += fmt::format("schema = {}\n", toml_string(party.schema));
+  }
   return out;
 }
 

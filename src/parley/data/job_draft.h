@@ -9,7 +9,8 @@ namespace parley::data {
 struct JobDraft {
   struct Party {
     std::string name;
-    std::string data;  // relative to the job file
+    std::string data;    // relative to the job file
+    std::string schema;  // likewise; empty: none
   };
 
   std::string comment;  // lines for the person who opens the file
@@ -24,6 +25,7 @@ struct JobDraft {
   std::optional<int> iterations;
   std::string label_party;   // empty: every party has labels, or there is one party
   std::string label_column;  // empty: LIBSVM
+  std::string scale = "none";
   std::vector<Party> parties;
 };
 

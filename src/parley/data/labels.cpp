@@ -131,7 +131,22 @@ std::string class_name(std::string_view label) {
   return number ? class_name(*number) : std::string(label);
 }
 
-Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& rules) {
+namespace {
+
+// The pair of classes of a binary label that all `names` belong to by convention, the positive one last; empty when there is none.
+std::vector<std::string> conventional_pair(const std::vector<std::string>& names, const std::vector<std::string>& positive) {
+  for (std::vector<std::string> pair : {std::vector<std::string>{"-1", "1"}, std::vector<std::string>{"0", "1"}}) {
+    if (!std::all_of(names.begin(), names.end(), [&](const std::string& name) { return contains(pair, name); })) continue;
+    if (positive.size() == 1 && class_name(positive[0]) == pair[0]) std::swap(pair[0], pair[1]);
+    if (positive.empty() || (positive.size() == 1 && class_name(positive[0]) == pair[1])) return pair;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& asked) {
+  LabelRules rules = asked;
   LabelsAndNotes result;
   if (rules.kind == LabelKind::kReal) {
     assert(raw.names.empty());
@@ -145,6 +160,8 @@ Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& rules) {
   std::vector<std::string> names;
   names.reserve(order.size());
   for (const std::size_t at : order) names.push_back(raw.names[at]);
+  if (rules.absent_classes && rules.classes.empty() && rules.kind == LabelKind::kBinary)
+    rules.classes = conventional_pair(names, rules.positive);
   Assigned assigned;
   if (!rules.classes.empty()) {
     PARLEY_TRY(assigned, assign_fixed(names, rules));

@@ -29,7 +29,8 @@ struct LabelRules {
   LabelKind kind = LabelKind::kBinary;
   std::vector<std::string> positive;
   std::vector<std::string> classes;
-  Place place;  // file and label column, for errors
+  bool absent_classes = false;  // as in LoadOptions
+  Place place;                  // file and label column, for errors
 };
 
 struct LabelsAndNotes {

@@ -22,7 +22,7 @@ using linalg::Index;
 
 constexpr std::int64_t kLargestIndex = std::numeric_limits<Index>::max() - 1;  // 2^31 - 2
 
-// Beyond both limits only the columns that occur are kept: an empty column costs memory too.
+// Beyond both limits only the columns that occur are kept.
 constexpr std::int64_t kManyColumns = std::int64_t{1} << 20;
 constexpr std::int64_t kColumnsPerEntry = 16;
 // A number of features that somebody asked for may be larger.
@@ -31,6 +31,7 @@ constexpr std::int64_t kManyAskedColumns = std::int64_t{1} << 24;
 struct LineRules {
   bool labelled = true;
   std::int64_t smallest = 0;  // index
+  std::string smallest_rule;
   std::int64_t largest = kLargestIndex;
   std::string largest_rule;
   double bound = kUnbounded;
@@ -219,7 +220,7 @@ class LineParser {
   }
 
   bool reject_index(std::int64_t index, std::string_view text) {
-    if (index < rules_.smallest) return reject("index", fmt::format("indices begin at {}", rules_.smallest), text);
+    if (index < rules_.smallest) return reject("index", rules_.smallest_rule, text);
     if (index > kLargestIndex) return reject("index", fmt::format("must be at most {}", kLargestIndex), text);
     return reject("index", rules_.largest_rule, text);
   }
@@ -306,12 +307,20 @@ Plan plan_of(const LoadOptions& options) {
   plan.bound = schema.bound ? schema.bound : options.bound;
   plan.rules.out_of_bounds = schema.out_of_bounds;
   if (plan.bound) plan.rules.bound = *plan.bound;
-  if (options.columns) return plan;
+  if (options.columns) {
+    // Columns counted from 0 would all be taken for their neighbours.
+    if (!options.columns->empty() && plan.first_index != 0 && !options.columns->find_number(0)) {
+      plan.rules.smallest = 1;
+      plan.rules.smallest_rule = "indices begin at 1 in the training data, and would be shifted against these";
+    }
+    return plan;
+  }
   plan.rules.smallest = plan.first_index.value_or(0);
+  plan.rules.smallest_rule = fmt::format("indices begin at {}", plan.rules.smallest);
   if (plan.features) {
     // Without a stated first index d itself may be one; index 0 then rules it out afterwards.
     plan.rules.largest = std::min<std::int64_t>(kLargestIndex, *plan.features - 1 + plan.first_index.value_or(1));
-    plan.rules.largest_rule = fmt::format("must be at most {}: the data have {} features", plan.rules.largest, *plan.features);
+    plan.rules.largest_rule = fmt::format("must be at most {}: the data have {}", plan.rules.largest, counted(*plan.features, "feature"));
   }
   return plan;
 }
@@ -349,11 +358,15 @@ void note_sparse_columns(Dataset& data) {
   for (Index j = 0; j < data.features.cols(); ++j)
     if (const auto column = data.features.column(j); column.rows != nullptr && column.count == 0) ++empty;
   if (empty > 0)
-    data.notes.push_back(fmt::format("{} of {} columns are zero in every row", with_commas(static_cast<long long>(empty)),
-                                     with_commas(data.features.cols())));
+    data.notes.push_back(fmt::format("{} of {} {} zero in every row", with_commas(static_cast<long long>(empty)),
+                                     counted(data.features.cols(), "column"), empty == 1 ? "is" : "are"));
 }
 
 }  // namespace
+
+bool is_mostly_empty(std::int64_t columns, std::int64_t entries) {
+  return columns > kManyColumns && columns > kColumnsPerEntry * (entries + 1);
+}
 
 bool looks_like_libsvm(std::string_view line) {
   const char* p = line.data();
@@ -408,17 +421,16 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
     if (first == 0 && !plan.first_index) data.notes.emplace_back("indices begin at 0 (index 0 occurs)");
     const std::int64_t wanted = plan.features.value_or(std::max<std::int64_t>(0, std::int64_t{totals.largest} - first + 1));
     if (std::int64_t{totals.largest} - first >= wanted)
-      return fail(
-          bad_input({file_name, totals.largest_line, "index"},
-                    fmt::format("must be at most {}: the data have {} features and indices begin at {}", wanted - 1 + first, wanted, first),
-                    std::to_string(totals.largest)));
+      return fail(bad_input({file_name, totals.largest_line, "index"},
+                            fmt::format("must be at most {}: the data have {} and indices begin at {}", wanted - 1 + first,
+                                        counted(wanted, "feature"), first),
+                            std::to_string(totals.largest)));
     const auto entries = static_cast<std::int64_t>(totals.nonzeros);
-    const bool mostly_empty = wanted > kColumnsPerEntry * (entries + 1);
-    if (plan.features && mostly_empty && wanted > kManyAskedColumns)
+    if (plan.features && is_mostly_empty(wanted, entries) && wanted > kManyAskedColumns)
       return fail(bad_input({file_name, 0, "features"},
                             "nearly all of them would be empty columns; leave it out to keep the columns that occur",
                             std::to_string(wanted)));
-    if (!plan.features && mostly_empty && wanted > kManyColumns) {
+    if (!plan.features && is_mostly_empty(wanted, entries)) {
       chunks.clear();
       PARLEY_TRY(ChunkReader again, open_chunks(open));
       PARLEY_TRY(auto indices,
@@ -427,8 +439,8 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
       PARLEY_TRY(ChunkReader last, open_chunks(open));
       PARLEY_TRY(chunks, parse_columns(last, file_name, plan.rules, columns));
       totals = totals_of(chunks);
-      data.notes.push_back(fmt::format("indices reach {}: only the {} columns that occur are kept", with_commas(totals.largest),
-                                       with_commas(static_cast<long long>(columns.size()))));
+      data.notes.push_back(fmt::format("indices reach {}: only the {} kept", with_commas(totals.largest),
+                                       counted(columns.size(), "column that occurs is", "columns that occur are")));
     } else {
       columns = ColumnNames::numbered(first, static_cast<Index>(wanted));
       first_column = first;
@@ -448,29 +460,32 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
   data.columns = std::move(columns);
   data.clipped = totals.clipped;
   if (plan.bound) data.bounds.assign(data.columns.size(), *plan.bound);
-  if (totals.qids > 0) data.notes.push_back(fmt::format("qid: left out in {} records", with_commas(static_cast<long long>(totals.qids))));
+  if (totals.qids > 0) data.notes.push_back("qid: left out in " + counted(totals.qids, "record"));
   if (totals.left_out > 0)
-    data.notes.push_back(fmt::format("{} {} of columns that the training data do not have {} left out",
-                                     with_commas(static_cast<long long>(totals.left_out)), totals.left_out == 1 ? "value" : "values",
-                                     totals.left_out == 1 ? "was" : "were"));
+    data.notes.push_back(counted(totals.left_out, "value of columns that the training data do not have was left out",
+                                 "values of columns that the training data do not have were left out"));
   if (use_labels) {
     const std::optional<double> label_bound =
         options.schema && options.schema->label_bound ? options.schema->label_bound : options.label_bound;
     if (options.labels == LabelKind::kReal && label_bound)
       for (double& y : raw.values)
         if (std::abs(y) > *label_bound) {
+          if (plan.rules.out_of_bounds == OutOfBounds::kRefuse)
+            return fail(
+                bad_input({file_name, 0, "label"}, fmt::format("must lie within the bound {}", *label_bound), fmt::format("{}", y)));
           y = std::copysign(*label_bound, y);
           ++data.clipped;
         }
-    PARLEY_TRY(
-        auto labels,
-        make_labels(std::move(raw),
-                    {.kind = options.labels, .positive = options.positive, .classes = options.classes, .place = {file_name, 0, "label"}}));
+    PARLEY_TRY(auto labels, make_labels(std::move(raw), {.kind = options.labels,
+                                                         .positive = options.positive,
+                                                         .classes = options.classes,
+                                                         .absent_classes = options.absent_classes,
+                                                         .place = {file_name, 0, "label"}}));
     data.labels = std::move(labels.labels);
     data.notes.insert(data.notes.end(), labels.notes.begin(), labels.notes.end());
   }
   if (data.clipped > 0)
-    data.notes.push_back(fmt::format("{} values beyond their bound were clipped to it", with_commas(static_cast<long long>(data.clipped))));
+    data.notes.push_back(counted(data.clipped, "value beyond its bound was clipped to it", "values beyond their bound were clipped to it"));
   if (!options.columns) note_sparse_columns(data);
   data.schema = options.schema.value_or(Schema());
   data.schema.format = Format::kLibsvm;

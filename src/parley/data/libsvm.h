@@ -17,6 +17,9 @@ using OpenBytes = std::function<Result<std::unique_ptr<ByteSource>>()>;
 
 Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name, const LoadOptions& options);
 
+// Whether only the columns that occur are kept of a table that reaches so many: an empty column costs memory too.
+bool is_mostly_empty(std::int64_t columns, std::int64_t entries);
+
 // Whether a line of a file reads as LIBSVM: a number, then index:value pairs.
 bool looks_like_libsvm(std::string_view line);
 

@@ -34,6 +34,8 @@ struct LoadOptions {
                                        // "first" and "last" name a column of a file without header
   std::vector<std::string> positive;   // classes that become +1; empty: the larger of two numbers or the later name
   std::vector<std::string> classes;    // fixed order (of a training set): other classes are errors
+  bool absent_classes = false;         // one that no row has is no error, if classes are listed or those of a convention (-1/1, 0/1)
+  bool id_may_lack = false;            // a table without the schema's id is no error: an id is no feature
   std::optional<double> bound;         // public bound of features that no schema bounds
   std::optional<double> label_bound;   // likewise of a real label
   std::optional<ColumnNames> columns;  // of a training set: the result has these columns in this order

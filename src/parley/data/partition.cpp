@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "parley/core/party_name.h"
+#include "parley/core/text.h"
 #include "parley/core/version.h"
 #include "parley/data/partition_parts.h"
 
@@ -33,7 +35,7 @@ std::string task_of(const RowLabels& labels) {
 
 SplitFolder::SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts,
                          const std::string& default_name)
-    : table_(table), seed_(seed), output_(output), names_(output.names), outputs_(output.existing) {
+    : table_(table), seed_(seed), output_(output), names_(output.names), outputs_(output.existing, {table.file(), output.schema_file}) {
   if (!names_.empty()) return;
   const std::size_t digits = std::to_string(parts).size();
   for (std::size_t p = 0; p < parts; ++p) names_.push_back(fmt::format("{}-{:0{}}", default_name, p + 1, digits));
@@ -42,8 +44,7 @@ SplitFolder::SplitFolder(const RawTable& table, std::uint64_t seed, const SplitO
 Result<void> SplitFolder::check_names() const {
   std::set<std::string> seen;
   for (const std::string& name : names_) {
-    if (name.empty() || name.front() == '.' || name.find_first_of("/\\") != std::string::npos)
-      return fail(bad_input({.field = "--names"}, "must be names that a file can have", name));
+    if (const std::string_view flaw = flaw_of_party_name(name); !flaw.empty()) return fail(bad_input({.field = "--names"}, flaw, name));
     if (!seen.insert(name).second) return fail(bad_input({.field = "--names"}, "must be different", name));
   }
   return {};
@@ -59,12 +60,45 @@ Result<OutputFile*> SplitFolder::open(std::size_t party, std::int64_t rows, std:
   return file;
 }
 
+namespace {
+
+Schema schema_of(const Schema& whole, const std::vector<std::string>& columns) {
+  Schema schema = whole;
+  schema.skip_lines = 0;  // are in no part
+  std::erase_if(schema.columns,
+                [&](const ColumnSchema& column) { return std::find(columns.begin(), columns.end(), column.name) == columns.end(); });
+  return schema;
+}
+
+}  // namespace
+
+Result<void> SplitFolder::give_schema(std::size_t party, const std::string& file, std::vector<std::string> columns) {
+  if (!output_.schema) return {};
+  for (const std::string& name : columns)
+    if (output_.schema->find(name) == nullptr)
+      return fail(bad_input({output_.schema_file, 0, ""}, "does not have this column of the table", name));
+  Schema schema = schema_of(*output_.schema, columns);
+  schema.header.reset();
+  schemas_.resize(names_.size());
+  schemas_.at(party) = file;
+  return outputs_.write_whole(output_.folder / file, to_toml(schema));
+}
+
+Result<void> SplitFolder::give_schema_to_all() {
+  if (!output_.schema) return {};
+  schemas_.assign(names_.size(), "schema.toml");
+  return outputs_.write_whole(output_.folder / schemas_.front(), to_toml(schema_of(*output_.schema, table_.names())));
+}
+
 void SplitFolder::note_columns(std::size_t party, std::vector<std::string> columns) {
   columns_.at(party) = std::move(columns);
 }
 
 Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how, std::vector<std::string> notes) {
   SplitResult result;
+  // A party has labels of its own, or one is named.
+  result.trainable = table_.is_libsvm() || !job.label_column.empty();
+  if (output_.schema) job.scale = "bounds";
   result.job = output_.folder / "job.toml";
   result.record = output_.folder / "split.json";
   result.notes = table_.notes();
@@ -79,7 +113,7 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how, st
   record["version"] = kVersion;
   record["notes"] = result.notes;
   for (std::size_t p = 0; p < files_.size(); ++p) {
-    job.parties.push_back({names_[p], files_[p]});
+    job.parties.push_back({names_[p], files_[p], schemas_.empty() ? "" : schemas_[p]});
     nlohmann::ordered_json party = {{"name", names_[p]}, {"file", files_[p]}, {"rows", tables_[p].first.rows}};
     if (!columns_[p].empty()) party["columns"] = columns_[p];
     record["parties"].push_back(party);
@@ -101,7 +135,8 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
   PARLEY_TRY(const std::vector<std::uint32_t> party, assign_rows(table, plan, seed, notes));
   SplitFolder folder(table, seed, output, plan.parts, "party");
   if (folder.names().size() != plan.parts)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", plan.parts), std::to_string(folder.names().size())));
+    return fail(
+        bad_input({.field = "--names"}, "must name " + counted(plan.parts, "party", "parties"), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
 
   std::int64_t columns = 0;
@@ -124,6 +159,7 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
     }
   }
 
+  PARLEY_CHECK(folder.give_schema_to_all());
   std::vector<std::vector<std::uint32_t>> rows(plan.parts);
   for (std::size_t i = 0; i < party.size(); ++i) rows[party[i]].push_back(static_cast<std::uint32_t>(i));
   for (std::size_t p = 0; p < plan.parts; ++p) {
@@ -146,7 +182,7 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
       how = fmt::format("rows with label skew, Dirichlet({})", plan.alpha);
       break;
     case RowSkew::kShards:
-      how = fmt::format("rows with label skew, {} shards each", plan.shards);
+      how = fmt::format("rows with label skew, {} each", counted(plan.shards, "shard"));
       break;
     case RowSkew::kCluster:
       how = "rows by cluster of their features";
@@ -156,6 +192,8 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
 }
 
 Result<SplitResult> split(const RawTable& table, const SplitPlan& plan, std::uint64_t seed, const SplitOutput& output) {
+  if (output.schema && table.is_libsvm())
+    return fail(bad_input({.field = "--schema"}, "is for CSV tables, whose columns have names", table.file()));
   struct Choose {
     const RawTable& table;
     std::uint64_t seed;

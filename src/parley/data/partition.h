@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -68,6 +69,8 @@ struct SplitOutput {
   std::vector<std::string> names;  // of the parties; empty: party-1, party-2, ... (tables: fact and the keys)
   Packing packing = Packing::kNone;
   Existing existing = Existing::kRefuse;
+  std::optional<Schema> schema;  // of the table: its parts get theirs
+  std::string schema_file;       // where it was read, and that is not written over
 };
 
 struct SplitResult {
@@ -76,6 +79,7 @@ struct SplitResult {
   std::filesystem::path job;
   std::filesystem::path record;  // split.json: who got what
   std::vector<std::string> notes;
+  bool trainable = true;  // the job is whole: a label is known
 };
 
 Result<SplitResult> split(const RawTable& table, const SplitPlan& plan, std::uint64_t seed, const SplitOutput& output);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "parley/core/text.h"
 #include "parley/data/partition_parts.h"
 #include "parley/data/random.h"
 
@@ -146,11 +147,15 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
   const std::size_t first = table.first_index();
   const std::size_t count = table.last_index() + 1 - std::min<std::size_t>(first, table.last_index() + 1);
   if (count == 0) return fail(bad_input({table.file(), 0, ""}, "has no features to split"));
+  constexpr std::size_t kMostColumns = std::size_t{1} << 24;
+  if (count > kMostColumns)
+    return fail(bad_input({table.file(), 0, "index"}, fmt::format("must be at most {}, to split by columns", kMostColumns - 1 + first),
+                          std::to_string(table.last_index())));
   std::size_t parts = 0;
   PARLEY_TRY(const auto party, assign_columns({count, first, {}}, plan, seed, parts));
   SplitFolder folder(table, seed, output, parts, "party");
   if (folder.names().size() != parts)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", parts), std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
   PARLEY_TRY(const RowLabels labels, row_labels(table, ""));
@@ -215,7 +220,7 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
   PARLEY_TRY(const auto party, assign_columns(features, plan, seed, parts));
   SplitFolder folder(table, seed, output, parts, "party");
   if (folder.names().size() != parts)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} parties", parts), std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
 
@@ -231,6 +236,10 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
       names.push_back(features.names[f]);
     }
     PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(names.size())));
+    std::vector<std::string> held = names;
+    if (id != SIZE_MAX) held.push_back(table.names()[id]);
+    if (p == label_party) held.push_back(table.names()[label]);
+    PARLEY_CHECK(folder.give_schema(p, folder.names()[p] + ".schema.toml", std::move(held)));
     folder.note_columns(p, std::move(names));
     std::string header = id == SIZE_MAX ? "id" : "";
     for (const std::size_t j : mine) {

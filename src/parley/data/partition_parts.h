@@ -35,6 +35,10 @@ class SplitFolder {
 
   Result<OutputFile*> open(std::size_t party, std::int64_t rows, std::int64_t columns);
 
+  // Writes the schema of some columns of the table, or of all, beside the parts, and gives it to a party; nothing without a schema.
+  Result<void> give_schema(std::size_t party, const std::string& file, std::vector<std::string> columns);
+  Result<void> give_schema_to_all();
+
   // What a party got, for split.json: a list of texts.
   void note_columns(std::size_t party, std::vector<std::string> columns);
 
@@ -48,6 +52,7 @@ class SplitFolder {
   Outputs outputs_;
   std::vector<std::pair<WrittenTable, OutputFile*>> tables_;
   std::vector<std::string> files_;
+  std::vector<std::string> schemas_;
   std::vector<std::vector<std::string>> columns_;
 };
 

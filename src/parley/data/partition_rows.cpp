@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "parley/core/text.h"
 #include "parley/data/cluster.h"
 #include "parley/data/number.h"
 #include "parley/data/partition.h"
@@ -115,7 +116,7 @@ Result<Rows> assign_rows(const RawTable& table, const SplitRows& plan, std::uint
     return wrong("--parts", fmt::format("must be at most the number of records, {}", rows), std::to_string(plan.parts));
   if (!plan.shares.empty() && plan.skew != RowSkew::kIid) return wrong("--shares", "sizes can be chosen for iid splits only", "");
   if (!plan.shares.empty() && plan.shares.size() != plan.parts)
-    return wrong("--shares", fmt::format("must name {} sizes, one per party", plan.parts), std::to_string(plan.shares.size()));
+    return wrong("--shares", fmt::format("must name {}, one per party", counted(plan.parts, "size")), std::to_string(plan.shares.size()));
   for (const double share : plan.shares)
     if (!(share > 0 && share < 1e12)) return wrong("--shares", "must be above 0", fmt::format("{}", share));
 
@@ -128,7 +129,7 @@ Result<Rows> assign_rows(const RawTable& table, const SplitRows& plan, std::uint
       shuffle(random, order);
       deal(order, plan.shares.empty() ? std::vector<double>(plan.parts, 1.0) : plan.shares, party);
       if (!every_party_has_records(party, plan.parts))
-        return wrong("--shares", fmt::format("leave a party without any of the {} records", rows), "");
+        return wrong("--shares", fmt::format("leave a party without any of the {}", counted(rows, "record")), "");
       return party;
     }
     case RowSkew::kDirichlet: {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "parley/core/party_name.h"
 #include "parley/core/text.h"
 #include "parley/data/partition_parts.h"
 
@@ -115,8 +116,8 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
     for (const Dimension& dimension : dimensions) {
       std::string name = table.names()[dimension.key];
       for (char& c : name)
-        if (c == '/' || c == '\\' || c == '.' || static_cast<unsigned char>(c) < 0x20) c = '_';
-      names.push_back(name == "fact" ? "fact_key" : name);
+        if (c == '.' || !may_be_in_a_name(c)) c = '_';
+      names.push_back(name == "fact" || !flaw_of_party_name(name).empty() ? name.substr(0, 60) + "_key" : name);
     }
     folder.set_names(std::move(names));
   }
@@ -175,9 +176,8 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
     for (const std::size_t column : dimension.columns) names.push_back(table.names()[column]);
     const std::string& key = table.names()[dimension.key];
     if (names.size() > 12) names = {names[0], names[1], fmt::format("... {} in all", names.size())};
-    notes.push_back(fmt::format("{} determines {}: {} keys for {} records", key, fmt::join(names, ", "),
-                                with_commas(static_cast<long long>(dimension.first_row.size())),
-                                with_commas(static_cast<long long>(table.rows()))));
+    notes.push_back(fmt::format("{} determines {}: {} for {}", key, fmt::join(names, ", "), counted(dimension.first_row.size(), "key"),
+                                counted(table.rows(), "record")));
     job.comment += fmt::format("{} {}", d == 0 ? "" : ",", printable(key));
   }
   if (label != SIZE_MAX) {

@@ -103,7 +103,7 @@ Result<void> RawTable::find_csv_records() {
                               cell));
     } while (!cursor.at_record_end());
     if (count != layout_.names.size())
-      return fail(bad_input({file_, line, ""}, fmt::format("must have {} cells like the first record", layout_.names.size()),
+      return fail(bad_input({file_, line, ""}, fmt::format("must have {} like the first record", counted(layout_.names.size(), "cell")),
                             std::to_string(count)));
     const auto end = static_cast<std::size_t>(cursor.position() - text.data());
     records_.push_back({layout_.data_begin + begin, without_line_end(text.substr(begin, end - begin)).size(), line});

@@ -13,7 +13,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <mutex>
+#include <set>
 
+#include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/data/dataset.h"
 
@@ -252,12 +255,38 @@ Result<void> OutputFile::rename() {
   return {};
 }
 
+namespace {
+
+// Every object that has files under temporary names; held while such files are made, renamed and removed.
+std::mutex unfinished_mutex;
+std::set<Outputs*> unfinished;
+
+}  // namespace
+
+Outputs::Outputs(Existing existing, std::vector<std::string> inputs) : existing_(existing), inputs_(std::move(inputs)) {
+  const std::lock_guard lock(unfinished_mutex);
+  unfinished.insert(this);
+}
+
 Outputs::~Outputs() {
-  files_.clear();
-  if (committed_) return;
+  const std::lock_guard lock(unfinished_mutex);
+  unfinished.erase(this);
+  if (!committed_) abandon();
+}
+
+void Outputs::abandon() {
+  for (const auto& file : files_)
+    if (!file->state_->temporary.empty()) ::unlink(file->state_->temporary.c_str());
   std::error_code ignored;
   // Only what this object made and left empty.
   for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) fs::remove(*folder, ignored);
+}
+
+void Outputs::abandon_all() {
+  // Never released: a thread that goes on writing would begin anew.
+  unfinished_mutex.lock();
+  for (Outputs* const outputs : unfinished)
+    if (!outputs->committed_) outputs->abandon();
 }
 
 Result<void> Outputs::make_folder(const fs::path& folder) {
@@ -278,8 +307,12 @@ Result<void> Outputs::make_folder(const fs::path& folder) {
 Result<OutputFile*> Outputs::open(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return fail(bad_input({path.string(), 0, ""}, "is a folder"));
-  if (existing_ == Existing::kRefuse && fs::exists(path, error))
-    return fail(bad_input({path.string(), 0, ""}, "exists; --force replaces it"));
+  PARLEY_CHECK(refuse_input(path.string(), inputs_));
+  if (existing_ == Existing::kRefuse) PARLEY_CHECK(refuse_existing(path.string()));
+  // A rename would put a file in the place of a device or a pipe.
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    return fail(bad_input({path.string(), 0, ""}, "is not a regular file, and is left as it is"));
+  const std::lock_guard lock(unfinished_mutex);
   PARLEY_CHECK(make_folder(path.parent_path()));
   auto state = std::make_unique<OutputFile::State>(path, packing_of(path));
   const fs::path folder = path.parent_path();
@@ -302,6 +335,7 @@ Result<void> Outputs::write_whole(const fs::path& path, std::string_view content
 
 Result<void> Outputs::commit() {
   for (const auto& file : files_) PARLEY_CHECK(file->finish());
+  const std::lock_guard lock(unfinished_mutex);
   for (const auto& file : files_) PARLEY_CHECK(file->rename());
   committed_ = true;
   return {};

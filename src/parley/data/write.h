@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -53,7 +54,8 @@ enum class Existing { kRefuse, kReplace };
 
 class Outputs {
  public:
-  explicit Outputs(Existing existing) : existing_(existing) {}
+  // `inputs` are never written over, whatever else may be replaced.
+  explicit Outputs(Existing existing, std::vector<std::string> inputs = {});
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
   ~Outputs();  // what was not committed disappears, made folders too
@@ -65,8 +67,13 @@ class Outputs {
   Result<void> write_whole(const std::filesystem::path& path, std::string_view content);
   Result<void> commit();
 
+  // For a program that is told to end: what no object has committed disappears, and nothing can be opened or committed after it.
+  static void abandon_all();
+
  private:
+  void abandon();
   Existing existing_;
+  std::vector<std::string> inputs_;
   std::vector<std::unique_ptr<OutputFile>> files_;
   std::vector<std::filesystem::path> made_folders_;
   bool committed_ = false;
