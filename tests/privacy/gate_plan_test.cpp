@@ -272,6 +272,17 @@ TEST_F(GatePlanTest, TheBestOfManyRunsIsChargedOnceAndHandsOutTheRunsThatWereDra
   EXPECT_FALSE(poor.reserve_best_of(repetitions, plans, score, kTarget.delta));
 }
 
+TEST_F(GatePlanTest, NoiseThatCannotBeDrawnIsNotPaidFor) {
+  allow(1e9, 1e-3);
+  SeededGenerator bits(8);
+  Gate gate = this->gate(bits);
+  for (const double sigma : {0x1p41, 0x1p-21}) {
+    EXPECT_FALSE(gate.reserve({.step = {{Gaussian{sigma, 1}, 1}}}, kTarget.delta));
+    EXPECT_FALSE(gate.reserve({.once = {{DiscreteLaplace{sigma, 1, 1}, 1}}, .step = {{Gaussian{1, 1}, 1}}}, kTarget.delta));
+  }
+  EXPECT_EQ(ledger_->entries()->size(), 1U) << "the budget alone";
+}
+
 // Two lists of runs, each with its best, would be two releases for one price.
 TEST_F(GatePlanTest, PaidRunsComeOutOnceHoweverTheyEnd) {
   allow(1e9, 1e-3);
@@ -290,6 +301,14 @@ TEST_F(GatePlanTest, PaidRunsComeOutOnceHoweverTheyEnd) {
   PaidRuns runs = paid();
   EXPECT_FALSE(std::move(runs).best<int>(failing));
   EXPECT_FALSE(std::move(runs).best<int>(well)) << "after a failure";  // NOLINT(bugprone-use-after-move): that is the point
+  PaidRuns stopped = paid();
+  int done = 0;
+  EXPECT_FALSE(std::move(stopped).best<int>([&](PaidRuns::Run& run) -> Result<Scored> {
+    auto scored = well(run);
+    scored->interrupted = ++done == 2;
+    return scored;
+  })) << "the best of two of them was not paid for";
+  EXPECT_EQ(done, 2);
   PaidRuns inside = paid();
   int also = 0;
   EXPECT_TRUE(std::move(inside).best<int>([&](PaidRuns::Run& run) -> Result<Scored> {

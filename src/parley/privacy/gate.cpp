@@ -93,7 +93,29 @@ Result<void> Gate::check(Neighbours neighbours, Unit unit) const {
   return {};
 }
 
+namespace {
+
+// Noise that no source can draw is not paid for. These scales are in grains (gaussian_event, laplace_event).
+Result<void> check_drawable(const std::vector<Event>& events) {
+  for (const Event& event : events) {
+    double scale = 1;
+    if (const auto* gaussian = std::get_if<Gaussian>(&event.mechanism)) scale = gaussian->sigma;
+    if (const auto* gaussian = std::get_if<DiscreteGaussian>(&event.mechanism)) scale = gaussian->sigma;
+    if (const auto* laplace = std::get_if<DiscreteLaplace>(&event.mechanism)) scale = laplace->scale;
+    if (!(scale >= 0x1p-20) || !(scale <= 0x1p40))
+      return fail(
+          bad_input({.field = "privacy.epsilon"},
+                    "with this many releases asks for noise beyond what a grid can carry (2^-20 to 2^40 grains); nothing was charged",
+                    fmt::format("{} grains", scale)));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) {
+  PARLEY_CHECK(check_drawable(reservation.once));
+  PARLEY_CHECK(check_drawable(reservation.step));
   PlanRequest request{.run = run_,
                       .key = fmt::format("plan {}", receipts_.size() + 1),
                       .once = reservation.once,
@@ -113,6 +135,9 @@ Result<std::int64_t> Gate::reserve(const Reservation& reservation, Delta delta) 
     receipt = paid->receipt;
   } else if (ledger_ != nullptr) {
     if (covers_cost_) PARLEY_CHECK(cover(request));
+    if (budget_if_none_) {
+      PARLEY_TRY(set_budget_, ledger_->set_budget_if_none(purse_, *budget_if_none_));
+    }
     PARLEY_TRY(receipt, ledger_->charge_plan(purse_, request));
   }
   const Plan plan = request.plan(purse_.neighbours, receipt.steps);

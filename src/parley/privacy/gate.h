@@ -126,6 +126,9 @@ class Gate {
   static Result<ApproxDp> best_of_event(const RandomRepetitions& repetitions, const std::vector<Plan>& plans, const Plan& score,
                                         Delta delta);
 
+  // A purse without a budget then gets this one with the first plan that is charged: a run that is refused before sets none.
+  void budget_if_none(const Budget& budget) { budget_if_none_ = budget; }
+  [[nodiscard]] bool set_budget() const { return set_budget_; }  // whether it did
   // A purse without a budget then gets the cost of the first plan as its budget, whatever that is: for reproductions.
   void cover_cost() { covers_cost_ = true; }
 
@@ -310,6 +313,8 @@ class Gate {
   std::optional<Progress> kept_;  // of a run that was here before
   std::optional<std::int64_t> promised_;
   bool covers_cost_ = false;
+  std::optional<Budget> budget_if_none_;
+  bool set_budget_ = false;
   bool rehearses_ = false;
   bool keep_transcript_ = false;
   bool replays_ = false;
@@ -342,10 +347,12 @@ class PaidRuns {
   struct Scored {
     Output output;
     Released<double> score;
-    bool last = false;  // someone asked for an end
+    bool interrupted = false;  // someone asked for an end
   };
   // Does `once` as often as was drawn, and hands out what had the largest score; of equals the first. How often it was may
-  // not be seen by others, not even by the time that it took. A run that fails ends it: nothing comes out then or later.
+  // not be seen by others, not even by the time that it took. A run that fails ends it, and so does one that was interrupted: nothing comes
+  // out then or later. The best of the runs so far is not what was paid for: how many there are is not drawn from the law that the price is
+  // for, and can cost 3.5 times as much as one run instead of twice.
   template <class Output>
   Result<Output> best(const std::function<Result<Scored<Output>>(Run&)>& once) &&;
 
@@ -380,9 +387,10 @@ Result<Output> PaidRuns::best(const std::function<Result<Scored<Output>>(Run&)>&
   for (std::int64_t run = plans_.empty() ? 0 : std::exchange(left_, 0); run > 0; --run) {
     PARLEY_TRY(Begun begun, begin(run));
     PARLEY_TRY(Scored<Output> scored, once(begun.run));
-    const bool last = scored.last;
+    if (scored.interrupted)
+      return fail(
+          failed("interrupted: the best of some of the runs is not what was paid for; nothing was released, and the charge stands"));
     if (!best || scored.score.value() > best->score.value()) best = std::move(scored);
-    if (last) break;
   }
   if (!best) return fail(failed("these runs were handed out before; nothing was released"));
   return std::move(best->output);

@@ -21,9 +21,11 @@ constexpr double kRoundUp = 1 + 1e-12;       // more than a few hundred rounding
 constexpr double kLeastSquares = 0x1p-1000;  // below, squares may have vanished
 
 // Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a sum
-// of m contributions is within 1/4 grain of its value in the features' scale.
-int grain_bits(double most_records) {
-  return std::min(26, 50 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_records))));
+// of m contributions is within 1/4 grain of its value in the features' scale. Where there is so much noise that it would have more
+// than 2^37 grains, the grid is coarser: what a contribution may be counts its grains, whatever their size.
+int grain_bits(double most_records, double noise_multiplier) {
+  const int fine = std::min(26, 50 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_records))));
+  return noise_multiplier > 1 ? std::min(fine, 36 - std::ilogb(noise_multiplier)) : fine;
 }
 
 }  // namespace
@@ -70,7 +72,9 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
   }
   if (alike) batch.one_scale_ = one;
   batch.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
-  PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, grain_bits(features.most_records())));
+  const int bits = grain_bits(features.most_records(), settings.noise_multiplier);
+  if (bits < 1) return fail(bad_input({.field = "privacy.epsilon"}, "is so small that the noise has no end in double precision"));
+  PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, bits));
   batch.per_grain_ = std::ldexp(1.0, -batch.grain_.exponent);
   // Per coordinate, one for the rounding and twice 1/4 for the product with the scale.
   const double grains = (batch.grain_.grains(settings.norm_bound) + 1.5 * std::sqrt(static_cast<double>(batch.coordinates()))) * kRoundUp;

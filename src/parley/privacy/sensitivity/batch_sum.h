@@ -64,6 +64,7 @@ struct BatchSettings {
   bool constant = false;  // one more column of ones, in the row's norm too
   Neighbours neighbours = Neighbours::kReplaceOne;
   Unit unit = Unit::kRecord;
+  double noise_multiplier = 1;  // at most so much noise will be added, in contributions: the grid need not be finer than it is worth
 };
 
 // The norms of the rows, a column of ones included if there is one: never below the true ones.
