@@ -103,3 +103,26 @@ TEST(Certificates, WhatTheOthersWouldNotBelieveIsFoundBeforeAnyoneIsDialled) {
   const KeyPair longer = *issue(ours, "clinic", {5000});
   EXPECT_TRUE(begins(flaw(ours.certificate, longer, "clinic", now + 3700 * kDay), "ca expired on 20"));
 }
+
+TEST(Certificates, NoneOutlivesItsAuthority) {
+  const KeyPair authority = *make_authority("study", {100});
+  const auto end = [](const std::string& pem) {
+    X509* certificate = parse(pem);
+    std::tm parts{};
+    ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts);
+    X509_free(certificate);
+    return timegm(&parts);
+  };
+  const Issued shorter = *issue(authority, "clinic", {99}), longer = *issue(authority, "clinic", {101});
+  EXPECT_FALSE(shorter.clipped);
+  EXPECT_LT(end(shorter.certificate), end(authority.certificate));
+  ASSERT_TRUE(longer.clipped);
+  EXPECT_EQ(end(longer.certificate), end(authority.certificate));
+}
+
+TEST(Certificates, AnAuthorityThatHasEndedIssuesNothing) {
+  const KeyPair authority = *make_authority("study", {-1});
+  const auto refused = issue(authority, "clinic", {30});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("authority: expired on 20"), std::string::npos) << refused.error().message;
+}

@@ -9,9 +9,11 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <vector>
+
+#include "parley/core/party_name.h"
 
 namespace parley::secure {
 
@@ -29,7 +31,7 @@ using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 using Memory = std::unique_ptr<BIO, Free<BIO_free_all>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
 
-constexpr const char* kDialled = "coordinator";  // everyone else dials
+constexpr std::string_view kDialled = kCoordinatorName;  // everyone else dials
 
 void free_list(STACK_OF(X509) * certificates) {
   sk_X509_free(certificates);
@@ -99,11 +101,7 @@ Result<KeyPair> signed_pair(X509& certificate, EVP_PKEY& own, EVP_PKEY& signer) 
 }
 
 Result<void> check_name(const std::string& name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  };
-  if (name.empty() || name.size() > 64 || name.front() == '.' || !std::all_of(name.begin(), name.end(), allowed))
-    return fail(bad_input({.field = "name"}, "must be 1 to 64 letters, digits, '-', '_' or '.', not beginning with '.'", name));
+  if (const std::string_view flaw = flaw_of_member_name(name); !flaw.empty()) return fail(bad_input({.field = "name"}, flaw, name));
   return {};
 }
 
@@ -199,15 +197,21 @@ Result<KeyPair> make_authority(const std::string& federation, Validity validity)
   return signed_pair(*certificate, *key, *key);
 }
 
-Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validity validity) {
+Result<Issued> issue(const KeyPair& authority, const std::string& name, Validity validity) {
   PARLEY_CHECK(check_name(name));
   const Certificate issuer(PEM_read_bio_X509(text_of(authority.certificate).get(), nullptr, nullptr, nullptr));
   const Key signer(PEM_read_bio_PrivateKey(text_of(authority.key).get(), nullptr, nullptr, nullptr));
   if (issuer == nullptr || signer == nullptr || X509_check_private_key(issuer.get(), signer.get()) != 1)
     return fail(bad_input({.field = "authority"}, "certificate and key do not belong together, or are not PEM"));
+  const ASN1_TIME* const end = X509_get0_notAfter(issuer.get());
+  if (X509_cmp_current_time(end) < 0)
+    return fail(bad_input({.field = "authority"}, "expired on " + day(end) + "; parley keys init makes another authority, for everyone"));
   const Key key(EVP_EC_gen("P-256"));
   if (key == nullptr) return fail(broken("a key could not be made"));
   PARLEY_TRY(const Certificate certificate, unsigned_certificate(name, *key, validity));
+  Issued issued;
+  if (ASN1_TIME_compare(X509_get0_notAfter(certificate.get()), end) > 0) issued.clipped = day(end);
+  if (issued.clipped && X509_set1_notAfter(certificate.get(), end) != 1) return fail(broken("a certificate could not be made"));
   if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) != 1)
     return fail(broken("a certificate could not be made"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_basic_constraints, "critical,CA:FALSE"));
@@ -215,7 +219,8 @@ Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validit
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_ext_key_usage, name == kDialled ? "serverAuth" : "clientAuth"));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_subject_alt_name, "DNS:" + name));
   PARLEY_CHECK(add_extension(*certificate, *issuer, NID_authority_key_identifier, "keyid"));
-  return signed_pair(*certificate, *key, *signer);
+  PARLEY_TRY(static_cast<KeyPair&>(issued), signed_pair(*certificate, *key, *signer));
+  return issued;
 }
 
 }  // namespace parley::secure

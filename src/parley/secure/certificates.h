@@ -22,7 +22,12 @@ struct Validity {
 };
 
 Result<KeyPair> make_authority(const std::string& federation, Validity validity);
-Result<KeyPair> issue(const KeyPair& authority, const std::string& name, Validity validity);
+
+struct Issued : KeyPair {
+  std::optional<std::string> clipped;  // the day on which it ends, with its authority, where more was asked for
+};
+// Ends with its authority at the latest: nobody believes it afterwards. An authority that has ended issues nothing.
+Result<Issued> issue(const KeyPair& authority, const std::string& name, Validity validity);
 
 // What is wrong with the files of one member, in words that follow the file's name.
 struct Flaw {
