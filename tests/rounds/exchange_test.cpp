@@ -36,9 +36,10 @@ class Scripted final : public transport::Channel {
       if (auto answer = handlers_[static_cast<std::size_t>(party)]->respond(*frame)) push({Arrival::What::kFrame, party, *answer});
     }
   }
-  std::optional<Arrival> receive(transport::Clock::time_point) override {
+  std::optional<Arrival> receive(transport::Clock::time_point deadline) override {
     if (arrivals.empty()) {
       ++deadlines;
+      last_deadline = deadline;
       if (at_deadline) at_deadline();
       if (arrivals.empty()) return std::nullopt;
     }
@@ -67,6 +68,7 @@ class Scripted final : public transport::Channel {
   std::vector<std::pair<int, wire::Header>> sent;
   std::vector<int> dropped;
   int deadlines = 0;
+  transport::Clock::time_point last_deadline;
 
  private:
   std::vector<std::unique_ptr<Handler>> handlers_;
@@ -122,6 +124,10 @@ TEST(Exchange, APartyThatRejoinsIsGivenTheTaskOfTheRoundThatRuns) {
   ASSERT_TRUE(end);
   EXPECT_EQ(channel.tasks_to(1), 7) << "the lost task was sent again";
   EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
+  const Communication& sent = exchange->meter().communication();
+  EXPECT_EQ(sent.per_party[1].up, sent.per_party[0].up) << "its second introduction belongs to no round";
+  EXPECT_EQ(6 * sent.per_party[1].down, 7 * sent.per_party[0].down) << "nor does the job";
+  EXPECT_EQ(sent.around.up, 4 * static_cast<std::int64_t>(wire::kHeaderBytes + std::string_view("value 6.000000").size()));
 }
 
 TEST(Exchange, ProceedsWithoutAStragglerAtTheDeadline) {
@@ -133,6 +139,7 @@ TEST(Exchange, ProceedsWithoutAStragglerAtTheDeadline) {
   ASSERT_TRUE(end);
   EXPECT_EQ(channel.deadlines, 6);
   EXPECT_NEAR(end->iterate.estimate[0], 1.5, 0.05) << "the mean of the two that answered";
+  EXPECT_EQ(exchange->meter().communication().answered, (std::vector<std::int64_t>{6, 6, 0}));
 }
 
 TEST(Exchange, BelowTheQuorumItWaits) {
@@ -250,7 +257,50 @@ TEST(Exchange, APartyThatWillNotGoOnIsMissingWhereARunMayProceedAndEndsItElsewhe
       if (!end) continue;
       EXPECT_EQ(end->rounds, 6);
       EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06) << "half the way to the mean of the two that answered, six times";
+      EXPECT_EQ(channel.deadlines, 0) << "what a code has said need not be waited for, in no round";
+      ASSERT_TRUE(exchange->close());
+      EXPECT_EQ(channel.deadlines, 0);
+      EXPECT_EQ(exchange->unheard(), "");
     }
+}
+
+// A lost connection says nothing about whether the party comes back: it has until the deadline of every round.
+TEST(Exchange, APartyWhoseConnectionIsLostHasUntilTheDeadlineToComeBack) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  exchange->open();
+  channel.silent = {1};
+  channel.push({Arrival::What::kLeft, 1, {}});
+  channel.at_deadline = [&] {
+    if (channel.deadlines != 3) return;
+    channel.silent.clear();
+    channel.join(1);
+  };
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(channel.deadlines, 3);
+  EXPECT_EQ(exchange->meter().communication().answered, (std::vector<std::int64_t>{6, 4, 6})) << "two rounds without it, four with it";
+}
+
+TEST(Exchange, APartyThatWouldNotGoOnAndJoinsAnewIsAskedAgain) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  exchange->open();
+  const wire::Header header{
+      .kind = Kind::kFault, .code = static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed), .run = exchange->run()};
+  channel.silent = {1};
+  channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
+  const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t round, const Mean::Iterate&) {
+    if (round == 2) {
+      channel.silent.clear();
+      channel.join(1);
+    }
+    return true;
+  });
+  ASSERT_TRUE(end);
+  EXPECT_EQ(channel.deadlines, 0);
+  // In the round in which it joins the others may well be faster.
+  EXPECT_GE(exchange->meter().communication().answered[1], 3);
 }
 
 // Party b does not admit the job.
@@ -299,6 +349,46 @@ TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatWillNotAndStaysWithoutIt
   ASSERT_TRUE(again);
   EXPECT_EQ(again->left_out(), std::vector<int>{1});
   ASSERT_TRUE(exchange->close());
+}
+
+TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatIsLate) {
+  Scripted channel(kMean);
+  channel.silent = {1};         // it is there and looks at the job for long
+  channel.arrivals.pop_back();  // c has not come
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed)));
+  ASSERT_TRUE(exchange->open());
+  EXPECT_EQ(exchange->left_out(), (std::vector<int>{1, 2}));
+  EXPECT_EQ(channel.deadlines, 1);
+  channel.silent.clear();
+  channel.push(
+      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({.kind = Kind::kReady, .run = exchange->run()}, std::string_view()))});
+  channel.join(2);
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(channel.tasks_to(1) + channel.tasks_to(2), 0);
+  EXPECT_TRUE(std::any_of(channel.sent.begin(), channel.sent.end(), [](const auto& frame) {
+    return frame.first == 1 && frame.second.kind == Kind::kClose;
+  })) << "it need not wait for a task";
+  EXPECT_TRUE(channel.dropped.empty());
+}
+
+TEST(Exchange, TheTimeForTheRestBeginsWhenTheQuorumIsThere) {
+  Scripted channel(kMean);
+  channel.arrivals.clear();
+  channel.join(0);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
+  // The queue is empty although no deadline runs: somebody comes in the end.
+  channel.at_deadline = [&] {
+    if (channel.deadlines == 1) {
+      EXPECT_EQ(channel.last_deadline, transport::Clock::time_point::max());
+      channel.join(2);
+    } else {
+      EXPECT_LT(channel.last_deadline, transport::Clock::time_point::max());
+    }
+  };
+  ASSERT_TRUE(exchange->open());
+  EXPECT_EQ(channel.deadlines, 2);
+  EXPECT_EQ(exchange->left_out(), std::vector<int>{1});
 }
 
 TEST(Exchange, SaysWhoIsThereWhoLeftAndForWhomItWaits) {

@@ -114,6 +114,30 @@ TEST_F(HandlerTest, ARunThatIsOverStaysOver) {
   EXPECT_EQ(header(site.respond(opening({7}))).kind, Kind::kReady) << "another run may begin";
 }
 
+TEST_F(HandlerTest, CountsWhatLeftThroughRestarts) {
+  std::int64_t size = 0;
+  {
+    Handler site = handler(folder.path());
+    site.respond(opening());
+    size = static_cast<std::int64_t>((*site.respond(task(1)))->size());
+    site.respond(task(3));  // a round went on without this party
+    site.respond(task(3));
+  }
+  const auto unfinished = unfinished_runs(folder.path());
+  ASSERT_EQ(unfinished.size(), 1U);
+  EXPECT_EQ(unfinished.front().first, kRun);
+  EXPECT_EQ(unfinished.front().second.rounds, 2);
+  EXPECT_EQ(unfinished.front().second.bytes, 3 * size);
+  Handler site = handler(folder.path());
+  site.respond(opening());
+  site.respond(task(4));
+  site.respond(wire::make_frame({.kind = Kind::kClose, .run = kRun}));
+  EXPECT_EQ(events.back().what, SiteEvent::What::kClosed);
+  EXPECT_EQ(events.back().so_far.rounds, 3);
+  EXPECT_EQ(events.back().so_far.bytes, 4 * size);
+  EXPECT_TRUE(unfinished_runs(folder.path()).empty());
+}
+
 TEST_F(HandlerTest, DamagedStateIsNotGuessedAt) {
   {
     Handler site = handler(folder.path());

@@ -91,19 +91,41 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
     return (kept_.round > 0 && !channel_->vouches()) ||
            std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced || seat.left_out; });
   };
-  const bool hurried = terms_.rules.on_missing == OnMissing::kFail && terms_.rules.deadline;
-  const auto deadline = hurried ? Clock::now() + *terms_.rules.deadline : Clock::time_point::max();
+  const Rules& rules = terms_.rules;
+  const auto in_time = [&] { return rules.deadline ? Clock::now() + *rules.deadline : Clock::time_point::max(); };
+  auto deadline = rules.on_missing == OnMissing::kFail ? in_time() : Clock::time_point::max();
+  const auto began = Clock::now();
   if (!all_introduced()) say_whom_it_waits_for("");
   while (!all_introduced()) {
     if (stop_asked()) return std::nullopt;
+    // Whoever starts the daemons one after the other has the time of a round for the rest, not for the first.
+    if (rules.on_missing == OnMissing::kProceed && deadline == Clock::time_point::max() && quorum_introduced()) deadline = in_time();
     const auto arrival = channel_->receive(deadline);
-    if (!arrival) return fail(failed("the run could not be opened in time at: " + missing()));
-    PARLEY_CHECK(take(*arrival));
+    if (arrival) {
+      PARLEY_CHECK(take(*arrival));
+    } else if (rules.on_missing == OnMissing::kProceed) {
+      begin_without_the_absent();
+    } else {
+      return fail(failed("the run could not be opened in time at: " + missing()));
+    }
     if (below_quorum())
       return fail(
           failed("fewer parties take part than the quorum; left out: " + names_of([&](std::size_t p) { return seats_[p].left_out; })));
   }
+  wait_seconds_ += std::chrono::duration<double>(Clock::now() - began).count();
   return kept_.introductions;
+}
+
+bool Exchange::quorum_introduced() const {
+  const auto here = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced; });
+  return here >= std::max(1, terms_.rules.quorum);
+}
+
+// Before anybody is charged, like a party that does not admit the job.
+void Exchange::begin_without_the_absent() {
+  for (int party = 0; party < parties(); ++party)
+    if (const Seat& seat = seats_[static_cast<std::size_t>(party)]; !seat.introduced && !seat.left_out)
+      goes_on_without(party, "was not there in time");
 }
 
 bool Exchange::enough(bool late) const {
@@ -181,9 +203,10 @@ Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply&
   meter_.begin_round();
   std::vector<int> ready;
   for (int party = 0; party < parties(); ++party) {
-    seats_[static_cast<std::size_t>(party)].gave_up = false;
-    seats_[static_cast<std::size_t>(party)].read.reset();
-    if (seats_[static_cast<std::size_t>(party)].state == State::kReady) ready.push_back(party);
+    Seat& seat = seats_[static_cast<std::size_t>(party)];
+    seat.gave_up = seat.declined;
+    seat.read.reset();
+    if (seat.state == State::kReady) ready.push_back(party);
   }
   if (tasks_.size() == 1) {
     for (const int party : ready) meter_.count_down(party, tasks_.front()->size());
@@ -231,7 +254,7 @@ Result<void> Exchange::close() {
   for (int party = 0; party < parties(); ++party)
     if (seats_[static_cast<std::size_t>(party)].state == State::kReady) send(party, closing_);
   const auto all_closed = [&] {
-    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed || seat.left_out; });
+    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed || seat.left_out || seat.declined; });
   };
   // The result is kept by now. A party that closed the run and left before this coordinator was killed and
   // came back will not dial again, so even a run that waits for its parties does not wait for that for ever.
@@ -254,16 +277,18 @@ Result<void> Exchange::close() {
 }
 
 std::string Exchange::unheard() const {
-  return names_of([&](std::size_t p) { return !seats_[p].closed && !seats_[p].left_out; });
+  return names_of([&](std::size_t p) { return !seats_[p].closed && !seats_[p].left_out && !seats_[p].declined; });
 }
 
 void Exchange::send(int party, const SharedFrame& frame) {
-  meter_.count_down(party, frame->size());
+  meter_.count_around_down(frame->size());
   channel_->send({&party, 1}, frame);
 }
 
 void Exchange::send_task(int party) {
-  send(party, tasks_.size() == 1 ? tasks_.front() : tasks_[static_cast<std::size_t>(party)]);
+  const SharedFrame& task = tasks_.size() == 1 ? tasks_.front() : tasks_[static_cast<std::size_t>(party)];
+  meter_.count_down(party, task->size());
+  channel_->send({&party, 1}, task);
 }
 
 void Exchange::refuse(int party, const wire::Header& about, Refusal refusal) {
@@ -303,6 +328,7 @@ Result<void> Exchange::take(const Arrival& arrival) {
       if (seat.left_out) return {};  // it may stay for the next run
       say(name_of(arrival.party) + (seat.state == State::kAway ? " joined" : kTwice));
       seat.state = State::kOpening;
+      seat.declined = seat.gave_up = false;  // it may have thought better of it
       send(arrival.party, opening_);
       return {};
     case Arrival::What::kFrame:
@@ -314,9 +340,12 @@ Result<void> Exchange::take(const Arrival& arrival) {
 }
 
 Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
-  meter_.count_up(party, bytes->size());
   Seat& seat = seats_[static_cast<std::size_t>(party)];
   const auto frame = wire::read_frame(*bytes);
+  if (frame && (frame->header.kind == Kind::kReply || frame->header.kind == Kind::kFault) && frame->header.round > 0)
+    meter_.count_up(party, bytes->size());
+  else
+    meter_.count_around_up(bytes->size());
   if (!frame) {
     refuse(party, {}, frame.error());
     return {};
@@ -324,6 +353,12 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   const wire::Header& header = frame->header;
   if (!header.checked && !channel_->vouches()) {
     refuse(party, header, Refusal::kDamaged);
+    return {};
+  }
+  if (seat.left_out) {
+    // It admitted the job after the run had begun: it need not wait for a task.
+    if (header.kind == Kind::kReady && header.run == kept_.run)
+      send(party, transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round})));
     return {};
   }
   if (closing_ != nullptr && take_while_closing(party, header)) return {};
@@ -374,6 +409,7 @@ Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wir
   if (read_ != nullptr && !seat.read) seat.read = (*read_)(party, frame.payload);
   if (!seat.read || *seat.read) {
     collected_.replies[static_cast<std::size_t>(party)] = bytes;
+    meter_.count_answer(party);
     return {};
   }
   if (terms_.rules.on_missing == OnMissing::kProceed) {
@@ -395,7 +431,7 @@ bool Exchange::goes_on_without(int party, std::string_view because) {
     seat.left_out = true;
     kept_.left_out.push_back(party);
   } else {
-    seat.gave_up = true;
+    seat.declined = seat.gave_up = true;
   }
   say(fmt::format("{} {}; the run goes on without it", name_of(party), because));
   return true;

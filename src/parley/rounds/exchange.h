@@ -21,14 +21,15 @@ namespace parley::rounds {
 
 enum class OnMissing {
   kWait,     // for every party, as long as it takes
-  kProceed,  // at the deadline, with those who answered, if they are enough
+  kProceed,  // with those who answered, if they are enough: at the deadline, or once nobody is left who may still answer
   kFail,     // at the deadline, the run ends
 };
 
 struct Rules {
   OnMissing on_missing = OnMissing::kWait;
-  std::optional<std::chrono::milliseconds> deadline;  // of a round; and of opening the run, when missing means failing
-  int quorum = 1;                                     // fewest answers to proceed with
+  // Of a round. Of opening the run, when missing means failing; of the rest once a quorum is there, when it means proceeding.
+  std::optional<std::chrono::milliseconds> deadline;
+  int quorum = 1;  // fewest answers to proceed with
 };
 
 struct Terms {
@@ -58,7 +59,7 @@ class Exchange {
   static Result<Exchange> make(transport::Channel& channel, Terms terms);
 
   // Introductions in party order, once every party has admitted the job; under kProceed, once every party has said
-  // whether it does, and those that do not are left out of the run. Nothing when a stop was asked for.
+  // whether it does or is late, and those that do not or are late are left out of the run. Nothing when a stop was asked for.
   Result<std::optional<std::vector<wire::Bytes>>> open();
   [[nodiscard]] const std::vector<int>& left_out() const { return kept_.left_out; }  // has no introductions
 
@@ -96,8 +97,9 @@ class Exchange {
   struct Seat {
     State state = State::kAway;
     bool introduced = false;
-    bool left_out = false;  // did not admit the job, and the run began without it
-    bool gave_up = false;   // faulted in this round; counts as missing
+    bool left_out = false;  // did not admit the job, or not in time, and the run began without it
+    bool declined = false;  // said by a code that it will not go on; until it joins anew no round waits for it
+    bool gave_up = false;   // faulted in this round, or declined; counts as missing
     bool closed = false;
     std::optional<Result<void>> read;  // what came of reading its reply to this round
   };
@@ -109,6 +111,8 @@ class Exchange {
   Result<void> take_fault(int party, const wire::Header& header);
   bool goes_on_without(int party, std::string_view because);
   [[nodiscard]] bool below_quorum() const;
+  [[nodiscard]] bool quorum_introduced() const;
+  void begin_without_the_absent();
   void read_early(int party, std::string_view bytes);
   bool take_while_closing(int party, const wire::Header& header);
   void send(int party, const transport::SharedFrame& frame);

@@ -23,21 +23,66 @@ struct KeptFile {
   bool over = false;
   std::int64_t job_digest = 0;
   std::string drawn;  // of a private run
+  std::int64_t rounds_answered = 0;
+  std::int64_t bytes_left = 0;
+  bool is_private = false;
   static void fields(auto& self, auto&& visit) {
-    visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn);
+    visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn, self.rounds_answered,
+          self.bytes_left, self.is_private);
   }
 };
+
+struct Stored {
+  wire::RunId run{};
+  KeptFile file;
+};
+
+// Nothing for a file that is damaged or of another version.
+std::optional<Stored> read_kept(const std::string& path) {
+  const auto content = read_whole(path);
+  if (!content) return std::nullopt;
+  const auto stored = wire::read_frame(*content);
+  if (!stored || stored->header.kind != Kind::kKept) return std::nullopt;
+  auto file = wire::decode<KeptFile>(stored->payload, wire::Numbers::kAny);
+  if (!file) return std::nullopt;
+  return Stored{stored->header.run, std::move(*file)};
+}
+
+std::vector<std::filesystem::directory_entry> kept_files(const std::string& folder) {
+  std::vector<std::filesystem::directory_entry> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".kept") files.push_back(entry);
+  return files;
+}
 
 constexpr std::size_t kRunsOver = 64;       // of which is known that they are over
 constexpr std::size_t kLargestOver = 4096;  // bytes: there is no answer and no memory in it
 
 }  // namespace
 
+std::vector<std::pair<wire::RunId, SoFar>> unfinished_runs(const std::string& folder) {
+  std::vector<std::pair<wire::RunId, SoFar>> runs;
+  for (const auto& entry : kept_files(folder))
+    if (const auto stored = read_kept(entry.path().string()); stored && !stored->file.over)
+      runs.emplace_back(stored->run, SoFar{stored->file.rounds_answered, stored->file.bytes_left});
+  std::sort(runs.begin(), runs.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
+  return runs;
+}
+
+bool knows_private_runs(const std::string& folder) {
+  const auto files = kept_files(folder);
+  return std::any_of(files.begin(), files.end(), [](const auto& entry) {
+    const auto stored = read_kept(entry.path().string());
+    return stored && stored->file.is_private;
+  });
+}
+
 Handler::Handler(Admit admit, std::string folder, SiteObserver observer)
     : admit_(std::move(admit)), folder_(std::move(folder)), observer_(std::move(observer)) {}
 
 void Handler::tell(SiteEvent::What what, const wire::Header& about, std::size_t bytes, std::string text) {
-  if (observer_) observer_({what, about.run, about.round, bytes, std::move(text)});
+  if (observer_) observer_({what, about.run, about.round, bytes, std::move(text), kept_.so_far});
 }
 
 Bytes Handler::refuse(const wire::Header& about, Refusal why) {
@@ -66,7 +111,14 @@ std::string Handler::file_of(const wire::RunId& run) const {
 
 Result<void> Handler::keep() {
   if (folder_.empty()) return {};
-  KeptFile file{kept_.round, kept_.task_digest, kept_.reply ? *kept_.reply : Bytes{}, {}, kept_.over, kept_.job_digest, {}};
+  KeptFile file{.round = kept_.round,
+                .task_digest = kept_.task_digest,
+                .reply = kept_.reply ? *kept_.reply : Bytes{},
+                .over = kept_.over,
+                .job_digest = kept_.job_digest,
+                .rounds_answered = kept_.so_far.rounds,
+                .bytes_left = kept_.so_far.bytes,
+                .is_private = kept_.is_private};
   if (admission_.party != nullptr) file.memory = admission_.party->memory();
   if (admission_.drawn) file.drawn = admission_.drawn();
   return write_atomically(file_of(*run_), wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
@@ -79,13 +131,9 @@ void Handler::forget_old_runs() const {
   if (folder_.empty()) return;
   std::vector<std::pair<fs::file_time_type, fs::path>> over;
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
-    if (entry.path().extension() != ".kept" || entry.file_size(ignored) > kLargestOver) continue;
-    const auto content = read_whole(entry.path().string());
-    if (!content) continue;
-    const auto stored = wire::read_frame(*content);
-    if (!stored || stored->header.kind != Kind::kKept) continue;
-    if (const auto file = wire::decode<KeptFile>(stored->payload, wire::Numbers::kAny); file && file->over)
+  for (const fs::directory_entry& entry : kept_files(folder_)) {
+    if (entry.file_size(ignored) > kLargestOver) continue;
+    if (const auto stored = read_kept(entry.path().string()); stored && stored->file.over)
       over.emplace_back(entry.last_write_time(ignored), entry.path());
   }
   std::sort(over.begin(), over.end());
@@ -95,12 +143,17 @@ void Handler::forget_old_runs() const {
 // What was kept of the run, if anything was.
 Result<std::optional<Handler::BroughtBack>> Handler::bring_back(const wire::RunId& run) const {
   if (folder_.empty() || !std::filesystem::exists(file_of(run))) return std::nullopt;
-  PARLEY_TRY(const std::string content, read_whole(file_of(run)));
-  const auto stored = wire::read_frame(content);
-  if (!stored || stored->header.kind != Kind::kKept || stored->header.run != run)
-    return fail(failed(file_of(run) + ": what was kept of this run is damaged; it cannot be continued"));
-  PARLEY_TRY(KeptFile file, wire::decode<KeptFile>(stored->payload, wire::Numbers::kAny));
-  return BroughtBack{{file.round, file.task_digest, transport::shared(std::move(file.reply)), file.over, file.job_digest},
+  auto stored = read_kept(file_of(run));
+  if (!stored || stored->run != run)
+    return fail(failed(file_of(run) + ": what was kept of this run is damaged or of another version; it cannot be continued"));
+  KeptFile& file = stored->file;
+  return BroughtBack{{file.round,
+                      file.task_digest,
+                      transport::shared(std::move(file.reply)),
+                      file.over,
+                      file.job_digest,
+                      {file.rounds_answered, file.bytes_left},
+                      file.is_private},
                      std::move(file.memory),
                      std::move(file.drawn)};
 }
@@ -109,6 +162,7 @@ Result<std::optional<Handler::BroughtBack>> Handler::bring_back(const wire::RunI
 Result<void> Handler::take_up(const Opening& opening, const BroughtBack& back) {
   if (opening.resumed) PARLEY_CHECK(admission_.party->restore(back.memory));
   kept_ = back.kept;
+  kept_.is_private |= static_cast<bool>(admission_.drawn);
   return admission_.leaving ? admission_.leaving(kept_.round, kept_.reply ? *kept_.reply : Bytes{}) : Result<void>{};
 }
 
@@ -175,6 +229,8 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
   const auto digest = static_cast<std::int64_t>(frame.checksum);  // tells tasks of one round apart
   if (header.round == kept_.round) {
     if (digest != kept_.task_digest) return transport::shared(refuse(header, Refusal::kOtherTask));
+    kept_.so_far.bytes += static_cast<std::int64_t>(kept_.reply->size());
+    if (const auto done = keep(); !done) return stop(header, done.error());
     tell(SiteEvent::What::kRepeated, header, kept_.reply->size());
     return kept_.reply;
   }
@@ -184,18 +240,26 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     tell(SiteEvent::What::kFaulted, header, answer->size(), admission_.party->last_error());
     return answer;
   }
-  kept_ = {header.round, digest, answer, false, kept_.job_digest};
+  kept_ = {header.round, digest, answer, false, kept_.job_digest, kept_.so_far, kept_.is_private};
   const auto safe = [&]() -> Result<void> {
     PARLEY_CHECK(keep());
     return admission_.leaving ? admission_.leaving(header.round, *answer) : Result<void>{};
   };
+  const SoFar before = kept_.so_far;
+  kept_.so_far = {before.rounds + 1, before.bytes + static_cast<std::int64_t>(answer->size())};
   if (const auto done = safe(); !done) {
-    admission_ = {};  // what could not be kept does not leave, and nothing after it
-    tell(SiteEvent::What::kFaulted, header, 0, done.error().message);
-    return transport::shared(refuse(header, Refusal::kWrongRun));
+    kept_.so_far = before;
+    return stop(header, done.error());
   }
   tell(SiteEvent::What::kAnswered, header, answer->size());
   return answer;
+}
+
+// What could not be kept does not leave, and nothing after it.
+transport::SharedFrame Handler::stop(const wire::Header& about, const Error& why) {
+  admission_ = {};
+  tell(SiteEvent::What::kFaulted, about, 0, why.message);
+  return transport::shared(refuse(about, Refusal::kWrongRun));
 }
 
 Bytes Handler::close(const wire::Frame& frame) {
@@ -203,7 +267,7 @@ Bytes Handler::close(const wire::Frame& frame) {
   if (run_ != header.run) return refuse(header, Refusal::kWrongRun);
   if (!kept_.over) {
     if (admission_.party != nullptr && admission_.at_close) admission_.at_close(*admission_.party);
-    kept_ = {kept_.round, 0, nullptr, true, kept_.job_digest};
+    kept_ = {kept_.round, 0, nullptr, true, kept_.job_digest, kept_.so_far, kept_.is_private};
     admission_ = {};
     const auto done = keep();
     forget_old_runs();

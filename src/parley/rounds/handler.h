@@ -6,8 +6,8 @@
 //          of an earlier round: refused
 //   close  the run is over, and stays over; said back, so that the coordinator need not wonder
 //
-// Kept are the round, the reply, the party's memory and what a private run has drawn of its plan, in one file that
-// is replaced whole. Hence, whenever the process is killed: an answer that was not kept has never left, so
+// Kept are the round, the reply, the party's memory, what a private run has drawn of its plan and how much has left, in
+// one file that is replaced whole. Hence, whenever the process is killed: an answer that was not kept has never left, so
 // computing it again reveals nothing twice; an answer that was kept is sent again bit for bit. Fresh noise for an
 // old round would be an unpaid release. The argument in full: privacy/ledger/resuming.md.
 //
@@ -18,6 +18,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "parley/rounds/party.h"
 #include "parley/transport/channel.h"
@@ -46,6 +48,17 @@ struct Admission {
 // The site's own decision. An error is its own record; the coordinator learns a code.
 using Admit = std::function<Result<Admission>(const Opening&)>;
 
+// What of a run has left the site: kept with its answers, so that a site that is started again goes on counting.
+struct SoFar {
+  std::int64_t rounds = 0;  // answered
+  std::int64_t bytes = 0;   // of answers, and of those that were sent again
+};
+// Runs that were admitted with this folder and are not over.
+std::vector<std::pair<wire::RunId, SoFar>> unfinished_runs(const std::string& folder);
+
+// Whether any of those, or of the runs that are over and remembered, was private.
+bool knows_private_runs(const std::string& folder);
+
 // What happened, for the site's account; never sent.
 struct SiteEvent {
   enum class What { kOpened, kNotAdmitted, kAnswered, kRepeated, kFaulted, kRefused, kClosed };
@@ -54,6 +67,7 @@ struct SiteEvent {
   std::int64_t round = 0;
   std::size_t bytes = 0;  // of the frame that leaves
   std::string text;       // why
+  SoFar so_far;           // of the run, this included
 };
 using SiteObserver = std::function<void(const SiteEvent&)>;
 
@@ -73,6 +87,8 @@ class Handler {
     transport::SharedFrame reply;
     bool over = false;
     std::int64_t job_digest = 0;
+    SoFar so_far;
+    bool is_private = false;  // drew from a plan, or was about to
   };
   struct BroughtBack {
     Kept kept;
@@ -83,6 +99,7 @@ class Handler {
   [[nodiscard]] Result<std::optional<BroughtBack>> bring_back(const wire::RunId& run) const;
   Result<void> take_up(const Opening& opening, const BroughtBack& back);
   transport::SharedFrame task(const wire::Frame& frame);
+  transport::SharedFrame stop(const wire::Header& about, const Error& why);
   wire::Bytes close(const wire::Frame& frame);
   wire::Bytes refuse(const wire::Header& about, wire::Refusal why);
   wire::Bytes not_admitted(const wire::Header& about, const Error& why);

@@ -22,10 +22,12 @@ double network_seconds(const Communication& communication, const Network& networ
 
 Meter::Meter(int parties) : round_(static_cast<std::size_t>(parties)) {
   communication_.per_party.resize(round_.size());
+  communication_.answered.resize(round_.size());
 }
 
 void Meter::resume(Communication communication) {
   communication_ = std::move(communication);
+  communication_.answered.resize(round_.size());
   communication_.per_party.resize(round_.size());  // a run killed before its first round has counted nothing
 }
 

@@ -22,11 +22,14 @@ struct Network {
 // What a run has sent so far. Passes through checkpoints, so a resumed run reports the whole of it.
 struct Communication {
   std::int64_t rounds = 0;
-  Traffic around;                  // the rounds: the job to the parties, their introductions back, the end
-  std::vector<Traffic> per_party;  // of the rounds
-  std::int64_t longest_up = 0;     // sum over rounds of the largest upward total of a party
+  Traffic around;                      // the rounds: the job to the parties, their introductions back, the end
+  std::vector<Traffic> per_party;      // of the rounds
+  std::vector<std::int64_t> answered;  // rounds, by each party
+  std::int64_t longest_up = 0;         // sum over rounds of the largest upward total of a party
   std::int64_t longest_down = 0;
-  static void fields(auto& self, auto&& visit) { visit(self.rounds, self.around, self.per_party, self.longest_up, self.longest_down); }
+  static void fields(auto& self, auto&& visit) {
+    visit(self.rounds, self.around, self.per_party, self.answered, self.longest_up, self.longest_down);
+  }
   [[nodiscard]] Traffic total() const;
 };
 
@@ -41,8 +44,14 @@ class Meter {
   void resume(Communication communication);
 
   void begin_round();
+  // Tasks and what comes back for them; between rounds, what came too late.
   void count_down(int party, std::size_t bytes);
   void count_up(int party, std::size_t bytes);
+  // A reply that is used.
+  void count_answer(int party) { ++communication_.answered[static_cast<std::size_t>(party)]; }
+  // The rest, also while a round runs: whoever joins again is told the job and introduces itself.
+  void count_around_down(std::size_t bytes) { communication_.around.down += static_cast<std::int64_t>(bytes); }
+  void count_around_up(std::size_t bytes) { communication_.around.up += static_cast<std::int64_t>(bytes); }
   void end_round();
 
   [[nodiscard]] const Communication& communication() const { return communication_; }

@@ -60,7 +60,7 @@ class Channel {
 
   // From now on, until the next call. A transport whose frames arrive in the thread that receives has no use
   // for it.
-  virtual void peek(Peek) {}
+  virtual void peek(Peek) {}  // NOLINT(performance-unnecessary-value-param): whoever has a use for it keeps it
 
   // Lets a receive() that waits in another thread return.
   virtual void wake() = 0;

@@ -229,6 +229,7 @@ Result<void> GrpcClient::serve(const Respond& respond) {
     if (status.error_code() == kTakenOver)
       return fail(failed("another daemon with this one's certificate joined, and has taken its place; this one ends"));
     if (heard) pause = kFirstPause;
+    if (heard && core_->dialing.lost) core_->dialing.lost();
     const std::string why = !heard        ? "cannot reach " + core_->dialing.address + " yet: " + in_words(status)
                             : status.ok() ? "the coordinator at " + core_->dialing.address + " ended the connection; dialling again"
                                           : "the connection to " + core_->dialing.address + " was lost; dialling again";

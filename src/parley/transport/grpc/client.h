@@ -22,6 +22,7 @@ struct Dialing {
   std::size_t limit = std::size_t{1} << 30;
   std::function<bool()> finished;                       // looked at after each frame
   std::function<void(const std::string& what)> notice;  // connected, lost: for people
+  std::function<void()> lost;                           // a connection over which something came is gone; it is dialled again
   std::chrono::milliseconds keepalive{20000};           // likewise for the coordinator
 };
 
