@@ -176,7 +176,7 @@ TEST(PrivateCoordinateDescent, RefusesAFreeIntercept) {
   PrivateRun run(data, {});
   const auto fit = coordinate_descent(run.problem(objective_of(Task::kLogistic, 0, 0, Intercept::kFree)), {}, kSilent);
   ASSERT_FALSE(fit);
-  EXPECT_EQ(fit.error().message, "intercept: a private run takes a penalised intercept (a column of ones) or none");
+  EXPECT_EQ(fit.error().message, "model.intercept: a private run takes a penalised intercept (a column of ones) or none");
 }
 
 TEST(PrivateCoordinateDescent, RefusesNoiseOfAPaperThatItDoesNotHave) {

@@ -112,11 +112,11 @@ TEST(CoordinateDescent, RefusesWhatItCannotDo) {
   glm::Objective plain = objective_of(Task::kLogistic, 0, 0), ball = plain, sparse = plain;
   ball.l1_radius = 2;
   sparse.sparsity = 2;
-  EXPECT_EQ(refusal(ball, {}), "l1_radius: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
-  EXPECT_EQ(refusal(sparse, {}), "sparsity: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
-  EXPECT_EQ(refusal(plain, {.passes = 0}), "passes: must be at least 1 (got '0')");
-  EXPECT_EQ(refusal(plain, {.step = 0.0}), "step: must be a number above 0 (got '0')");
-  EXPECT_EQ(refusal(plain, {.tolerance = std::nan("")}), "tolerance: must be a number >= 0 (got 'nan')");
+  EXPECT_EQ(refusal(ball, {}), "model.l1_radius: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
+  EXPECT_EQ(refusal(sparse, {}), "model.sparsity: coordinate-descent takes penalties (l1, l2), not constraints (got '2')");
+  EXPECT_EQ(refusal(plain, {.passes = 0}), "algorithm.passes: must be at least 1 (got '0')");
+  EXPECT_EQ(refusal(plain, {.step = 0.0}), "algorithm.step: must be a number above 0 (got '0')");
+  EXPECT_EQ(refusal(plain, {.tolerance = std::nan("")}), "algorithm.tolerance: must be a number >= 0 (got 'nan')");
 }
 
 TEST(CoordinateDescent, RefusesFeaturesThatAreNotFinite) {

@@ -341,3 +341,35 @@ TEST(Exact, RefusesLabelsThatDoNotBelongToTheTask) {
   data.labels.pop_back();
   EXPECT_FALSE(solve(data, {.task = Task::kLogistic, .l2 = 1}));
 }
+
+TEST(Exact, FindsTheSameOptimumInAnyUnitsWhenNothingIsPenalised) {
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal;
+  constexpr std::size_t kRows = 200;
+  std::vector<double> plain(2 * kRows), spread(2 * kRows), binary, classes;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    plain[i] = normal(random);
+    plain[kRows + i] = normal(random);
+    spread[i] = 1e6 * plain[i];
+    spread[kRows + i] = 1e-6 * plain[kRows + i];
+    const bool positive = 0.4 * plain[i] - 0.6 * plain[kRows + i] + normal(random) > 0;
+    binary.push_back(positive ? 1 : -1);
+    classes.push_back(positive ? 1 : 0);
+  }
+  const linalg::Matrix usual = linalg::Matrix::from_dense(kRows, 2, plain), wide = linalg::Matrix::from_dense(kRows, 2, spread);
+  for (const glm::Task task : {glm::Task::kLinear, glm::Task::kLogistic, glm::Task::kSquaredHinge, glm::Task::kSoftmax}) {
+    glm::Objective objective{.task = task, .classes = task == glm::Task::kSoftmax ? 2 : 1};
+    const std::vector<double>& labels = task == glm::Task::kSoftmax ? classes : binary;
+    const auto one = exact({usual, labels, objective}, {}, {});
+    const auto other = exact({wide, labels, objective}, {}, {});
+    ASSERT_TRUE(one && other);
+    EXPECT_EQ(other->stop, Stop::kConverged);
+    EXPECT_NEAR(one->objective, other->objective, 1e-14);
+    // Of softmax only the difference of the two classes is determined.
+    const auto weight = [&](const Fit& fit, std::size_t j) {
+      return fit.weights[j] - (task == glm::Task::kSoftmax ? fit.weights[2 + j] : 0.0);
+    };
+    EXPECT_NEAR(weight(*one, 0), 1e6 * weight(*other, 0), 1e-8);
+    EXPECT_NEAR(weight(*one, 1), 1e-6 * weight(*other, 1), 1e-8);
+  }
+}

@@ -316,6 +316,38 @@ TEST_F(ExactSparse, StaysOnTheBallWithASmallFrankWolfeGap) {
   });
 }
 
+TEST_F(ExactSparse, CertifiesTheBallWhenColumnsAreNearlyEqual) {
+  unsigned seed = 500;
+  int stalled = 0;
+  for (const Task task : kTasks)
+    for (const Intercept intercept : kIntercepts)
+      for (const double apart : {1e-2, 1e-4, 1e-6, 1e-9, 1e-12})
+        for (const double radius : {0.5, 3.0, 20.0, 100.0})
+          for (const double l2 : {0.0, 1e-6}) {
+            Small small = random_problem(task, Shape::kTall, seed++);
+            std::mt19937_64 random(seed);
+            std::normal_distribution<double> normal;
+            for (std::size_t j : {std::size_t{0}, std::size_t{2}})
+              for (std::size_t i = 0; i < small.n; ++i) small.x[(j + 1) * small.n + i] = small.x[j * small.n + i] + apart * normal(random);
+            small.features = linalg::Matrix::from_dense(static_cast<linalg::Index>(small.n), static_cast<linalg::Index>(small.d), small.x);
+            small.objective.intercept = intercept;
+            small.objective.l1_radius = radius;
+            small.objective.l2 = l2;
+            SCOPED_TRACE(describe(small, Shape::kTall) + " apart " + std::to_string(std::log10(apart)));
+            const auto fit = small.solve();
+            ASSERT_TRUE(fit);
+            EXPECT_LE(small.norm1(small.joined(*fit)), radius * (1 + 1e-14));
+            if (fit->stop == Stop::kStalled && apart < 1e-6) {  // a known limit, and said so
+              EXPECT_LE(fit->gap, 1e-9);
+              ++stalled;
+              continue;
+            }
+            EXPECT_EQ(fit->stop, Stop::kConverged);
+            EXPECT_LE(fit->gap, 1e-10);
+          }
+  EXPECT_LE(stalled, 2) << "of 480";
+}
+
 TEST_F(ExactSparse, AgreesWithLongProjectedGradientOnTheBall) {
   for_all_problems([](Small& small, Shape shape) {
     small.objective.l1_radius = 0.8;

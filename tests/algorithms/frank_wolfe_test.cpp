@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -158,6 +159,28 @@ TEST_P(EveryLoss, ShortStepAndLineSearchNeverIncreaseTheObjective) {
       const Fit fit = *frank_wolfe(problem, {.iterations = 100, .step = step, .gap_tolerance = 0}, kSilent);
       for (std::size_t t = 1; t < fit.history.size(); ++t) EXPECT_LE(fit.history[t], fit.history[t - 1] + 1e-14);
     }
+}
+
+// Open-loop steps go up now and then, and the last point need not be the best.
+TEST_P(EveryLoss, OpenLoopStepsThatAreInterruptedEndAtTheBestPointTheyCameBy) {
+  const Data data = noisy_data(GetParam(), 60, 8, 0.6, 5);
+  int went_back = 0;
+  for (const Intercept intercept : {Intercept::kNone, Intercept::kPenalised, Intercept::kFree})
+    for (int iterations = 1; iterations < 40; ++iterations) {
+      const Problem problem{data.features, data.labels, objective_of(GetParam(), 2, 0.01, intercept)};
+      const auto fit = frank_wolfe(problem, {.iterations = 100, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0},
+                                   [&](const Progress& progress) { return progress.iteration < iterations; });
+      ASSERT_TRUE(fit) << fit.error().message;
+      EXPECT_EQ(fit->stop, Stop::kInterrupted);
+      ASSERT_EQ(fit->history.size(), static_cast<std::size_t>(iterations));
+      EXPECT_EQ(fit->iterations, iterations);
+      // The least squares' objective is kept by sums, which round otherwise than the definition does.
+      EXPECT_NEAR(fit->objective, *std::min_element(fit->history.begin(), fit->history.end()), 1e-13);
+      EXPECT_NEAR(fit->objective, glm::evaluate(problem.objective, data.features, data.labels, fit->weights, fit->intercepts), 1e-13);
+      EXPECT_NEAR(fit->gap, gap_of(problem, *fit), 1e-12);
+      went_back += fit->history.back() > fit->objective ? 1 : 0;
+    }
+  EXPECT_GT(went_back, 0);
 }
 
 TEST_P(EveryLoss, FreeInterceptIsOptimalForTheWeights) {
@@ -354,17 +377,17 @@ TEST(FrankWolfe, RefusesWhatItCannotSolve) {
   };
   glm::Objective objective = objective_of(Task::kLogistic, 1.0);
   objective.l1_radius.reset();
-  EXPECT_EQ(message(objective), "l1_radius: frank-wolfe needs the radius of the l1 ball");
+  EXPECT_EQ(message(objective), "model.l1_radius: frank-wolfe needs the radius of the l1 ball");
   objective = objective_of(Task::kLogistic, 1.0);
   objective.l1 = 0.5;
-  EXPECT_EQ(message(objective), "l1: frank-wolfe takes the constraint l1_radius instead of an l1 penalty (got '0.5')");
+  EXPECT_EQ(message(objective), "model.l1: frank-wolfe takes the constraint l1_radius instead of an l1 penalty (got '0.5')");
   objective = objective_of(Task::kLogistic, 1.0);
   objective.sparsity = 3;
-  EXPECT_EQ(message(objective), "sparsity: frank-wolfe takes the constraint l1_radius instead (got '3')");
+  EXPECT_EQ(message(objective), "model.sparsity: frank-wolfe takes the constraint l1_radius instead (got '3')");
   objective = objective_of(Task::kLogistic, 1.0);
-  EXPECT_EQ(message(objective, {.iterations = 0}), "iterations: must be at least 1 (got '0')");
-  EXPECT_EQ(message(objective, {.gap_tolerance = NAN}), "gap_tolerance: must be a number >= 0 (got 'nan')");
-  EXPECT_EQ(message(objective, {.mode = FrankWolfeMode::kGram}), "mode: Gram columns serve least squares only (got 'logistic')");
+  EXPECT_EQ(message(objective, {.iterations = 0}), "algorithm.iterations: must be at least 1 (got '0')");
+  EXPECT_EQ(message(objective, {.gap_tolerance = NAN}), "algorithm.gap_tolerance: must be a number >= 0 (got 'nan')");
+  EXPECT_EQ(message(objective, {.mode = FrankWolfeMode::kGram}), "algorithm.mode: Gram columns serve least squares only (got 'logistic')");
   objective.l1_radius = INFINITY;
   EXPECT_NE(message(objective).find("l1_radius"), std::string::npos);
 }

@@ -299,7 +299,7 @@ TEST(PrivateSgd, RefusesAFreeIntercept) {
   PrivateRun run(data, {});
   const auto fit = sgd(run.problem(objective_of(Task::kLogistic, 0, 0, Intercept::kFree)), {}, kSilent);
   ASSERT_FALSE(fit);
-  EXPECT_EQ(fit.error().message, "intercept: a private run takes a penalised intercept (a column of ones) or none");
+  EXPECT_EQ(fit.error().message, "model.intercept: a private run takes a penalised intercept (a column of ones) or none");
 }
 
 TEST(PrivateSgd, RefusesNoiseOfAPaperThatItDoesNotHave) {

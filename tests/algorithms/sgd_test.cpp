@@ -258,12 +258,12 @@ TEST(Sgd, RefusesSettingsThatMeanNothing) {
     const auto fit = sgd(problem, settings, kSilent);
     return fit ? "accepted" : fit.error().message;
   };
-  EXPECT_EQ(refusal({.steps = 0}), "steps: must be at least 1 (got '0')");
-  EXPECT_EQ(refusal({.batch_rate = 0.0}), "batch_rate: must be above 0 and at most 1 (got '0')");
-  EXPECT_EQ(refusal({.batch_rate = 1.5}), "batch_rate: must be above 0 and at most 1 (got '1.5')");
-  EXPECT_EQ(refusal({.step = -1.0}), "step: must be above 0 (got '-1')");
-  EXPECT_EQ(refusal({.momentum = 1.0}), "momentum: must be at least 0 and below 1 (got '1')");
-  EXPECT_EQ(refusal({.clip = std::nan("")}), "clip: must be above 0 (got 'nan')");
+  EXPECT_EQ(refusal({.steps = 0}), "algorithm.steps: must be at least 1 (got '0')");
+  EXPECT_EQ(refusal({.batch_rate = 0.0}), "algorithm.batch_rate: must be above 0 and at most 1 (got '0')");
+  EXPECT_EQ(refusal({.batch_rate = 1.5}), "algorithm.batch_rate: must be above 0 and at most 1 (got '1.5')");
+  EXPECT_EQ(refusal({.step = -1.0}), "algorithm.step: must be above 0 (got '-1')");
+  EXPECT_EQ(refusal({.momentum = 1.0}), "algorithm.momentum: must be at least 0 and below 1 (got '1')");
+  EXPECT_EQ(refusal({.clip = std::nan("")}), "algorithm.clip: must be above 0 (got 'nan')");
 }
 
 TEST(Sgd, RefusesFeaturesThatAreNotFinite) {

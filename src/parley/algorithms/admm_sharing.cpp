@@ -69,6 +69,16 @@ double AdmmSharing::ridge(const ColumnShare& share) const {
   return objective_.l2 * static_cast<double>(share.features.rows()) / settings_.rho;
 }
 
+Result<void> AdmmSharing::check_private(privacy::Neighbours neighbours) const {
+  if (neighbours != privacy::Neighbours::kReplaceOne)
+    return fail(
+        bad_input({.field = "privacy.neighbours"}, "one value per record travels, so the number of records is public: replace-one only"));
+  if (!settings_.public_labels)
+    return fail(bad_input({.field = "labels.public"},
+                          "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+  return {};
+}
+
 Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
   if (share.privacy == nullptr || memory.paid) return {};
   if (!settings_.public_labels && !share.labels.empty())

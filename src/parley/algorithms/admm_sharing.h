@@ -81,6 +81,9 @@ class AdmmSharing {
 
   static Result<AdmmSharing> make(const glm::Objective& objective, const AdmmSettings& settings, int parties);
 
+  // Whether a private run of these settings is possible, whatever the data.
+  [[nodiscard]] Result<void> check_private(privacy::Neighbours neighbours) const;
+
   // `labels`: those of the coordinator; empty when a party holds them.
   [[nodiscard]] Iterate start(std::vector<double> labels = {}) const;
   [[nodiscard]] Task ask(const Iterate& iterate, int party) const;

@@ -32,19 +32,19 @@ Result<void> check(const Problem& problem, const CoordinateSettings& settings) {
   PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
   const glm::Objective& objective = problem.objective;
   if (objective.l1_radius)
-    return fail(bad_input({.field = "l1_radius"}, "coordinate-descent takes penalties (l1, l2), not constraints",
+    return fail(bad_input({.field = "model.l1_radius"}, "coordinate-descent takes penalties (l1, l2), not constraints",
                           fmt::format("{}", *objective.l1_radius)));
   if (objective.sparsity)
-    return fail(bad_input({.field = "sparsity"}, "coordinate-descent takes penalties (l1, l2), not constraints",
+    return fail(bad_input({.field = "model.sparsity"}, "coordinate-descent takes penalties (l1, l2), not constraints",
                           fmt::format("{}", *objective.sparsity)));
   if (settings.passes && *settings.passes < 1)
-    return fail(bad_input({.field = "passes"}, "must be at least 1", fmt::format("{}", *settings.passes)));
+    return fail(bad_input({.field = "algorithm.passes"}, "must be at least 1", fmt::format("{}", *settings.passes)));
   if (settings.step && (!(*settings.step > 0) || !std::isfinite(*settings.step)))
-    return fail(bad_input({.field = "step"}, "must be a number above 0", fmt::format("{}", *settings.step)));
+    return fail(bad_input({.field = "algorithm.step"}, "must be a number above 0", fmt::format("{}", *settings.step)));
   if (!(settings.tolerance >= 0) || !std::isfinite(settings.tolerance))
-    return fail(bad_input({.field = "tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
+    return fail(bad_input({.field = "algorithm.tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
   if (problem.privacy != nullptr && objective.intercept == Intercept::kFree)
-    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
+    return fail(bad_input({.field = "model.intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
   if (problem.privacy != nullptr && problem.privacy->calibration != Calibration::kProved)
     return fail(bad_input({.field = "privacy"}, "coordinate-descent takes calibration = \"proved\""));
   return {};

@@ -25,6 +25,10 @@ constexpr std::size_t kLeastNewcomers = 100;
 // Zero coordinates whose gradient reaches this share of the penalty are let in early.
 constexpr double kNearlyActive = 0.98;
 constexpr double kSufficientDecrease = 1e-4;
+// Rounds without progress after which a stalled search ends; on the ball mass is moved meanwhile.
+constexpr int kPatience = 4;
+constexpr int kPatienceOnTheBall = 60;
+constexpr int kMassMoves = 64;  // between two Newton steps
 
 class ProximalNewton {
  public:
@@ -66,7 +70,7 @@ class ProximalNewton {
         break;
       }
       const bool resolved = fit.gap <= settings_.tolerance * std::max(1.0, value);
-      if (without_progress >= 4 && (stalled_ || resolved)) {
+      if (without_progress >= (objective_.l1_radius ? kPatienceOnTheBall : kPatience) && (stalled_ || resolved)) {
         fit.stop = resolved ? Stop::kConverged : Stop::kStalled;
         break;
       }
@@ -76,7 +80,9 @@ class ProximalNewton {
       }
       if (iteration == settings_.max_iterations) break;
       choose_working_set();
-      take_step();
+      if (!objective_.l1_radius || without_progress % 4 != 3) take_step();
+      if (objective_.l1_radius && without_progress > 0)
+        for (int move = 0; move < kMassMoves && move_mass(); ++move) mean_loss_gradient(problem_, now_.slope, gradient_);
     }
     return fit;
   }
@@ -210,6 +216,72 @@ class ProximalNewton {
     columns_.multiply(step, direction_);
     search_line(target, step, slope);
     hessian_ = std::move(model).release_hessian();
+  }
+
+  // Newton's model knows a direction of hardly any curvature, as nearly equal columns have one, to the few digits that its Hessian has. On the ball
+  // such directions are left to pairwise Frank-Wolfe steps (Lacoste-Julien & Jaggi 2015): mass of the l1 norm moves from the coordinate that has
+  // most reason to lose it, or from what the ball has left over, to the steepest one, as far as the objective itself falls. False when nothing moved.
+  bool move_mass() {
+    double most = *objective_.l1_radius;  // that can move
+    double worst = 0;                     // slope of giving up mass, with its sign
+    std::size_t from = working_.size(), to = working_.size();
+    double steepest = 0;
+    for (std::size_t a = 0; a < working_.size(); ++a)
+      if (penalised(working_[a])) most -= std::abs(coefficients_[working_[a]]);
+    const bool room = most > 1e-14 * *objective_.l1_radius;
+    if (!room) worst = -std::numeric_limits<double>::infinity();
+    for (std::size_t a = 0; a < working_.size(); ++a) {
+      const std::size_t c = working_[a];
+      if (!penalised(c)) continue;
+      const double g = smooth_gradient(c), w = coefficients_[c];
+      if (std::abs(g) > steepest) {
+        steepest = std::abs(g);
+        to = a;
+      }
+      const double slope = (w > 0 ? g : -g) + objective_.l1;
+      if (w != 0 && slope > worst) {
+        worst = slope;
+        from = a;
+      }
+    }
+    if (to == working_.size() || (!room && from == working_.size())) return false;
+    std::vector<double> step(working_.size());
+    if (from < working_.size()) {
+      const double w = coefficients_[working_[from]];
+      most = std::abs(w);
+      step[from] -= w > 0 ? 1.0 : -1.0;
+    }
+    step[to] -= smooth_gradient(working_[to]) > 0 ? 1.0 : -1.0;
+    if (objective_.l1 - steepest - worst >= 0 || !(most > 0)) return false;
+    columns_.multiply(step, direction_);
+    double squares = 0, inner = 0;  // of the step, and with the weights
+    for (std::size_t a = 0; a < step.size(); ++a) {
+      squares += step[a] * step[a];
+      inner += step[a] * coefficients_[working_[a]];
+    }
+    const double linear = from < working_.size() ? 0.0 : objective_.l1;  // mass that comes from nowhere is penalised
+    const auto slope_at = [&](double length) {
+      loss_->differentiate(margins_, direction_, length, trial_);
+      return std::inner_product(trial_.slope.begin(), trial_.slope.end(), direction_.begin(), linear) +
+             objective_.l2 * (inner + length * squares);
+    };
+    double length = most;
+    if (slope_at(most) > 0) {
+      double low = 0, high = most;
+      for (int halving = 0; halving < 60 && high - low > 1e-15 * most; ++halving) {
+        length = 0.5 * (low + high);
+        (slope_at(length) > 0 ? high : low) = length;
+      }
+      length = low;
+    }
+    if (length == 0) return false;
+    for (std::size_t a = 0; a < step.size(); ++a) coefficients_[working_[a]] += length * step[a];
+    if (from < working_.size() && from != to && length == most) coefficients_[working_[from]] = 0.0;
+    loss_->differentiate(margins_, direction_, length, trial_);
+    for (std::size_t i = 0; i < margins_.size(); ++i) margins_[i] += length * direction_[i];
+    std::swap(now_, trial_);
+    penalty_ = penalty(coefficients_);
+    return true;
   }
 
   void search_line(std::span<const double> target, std::span<const double> step, double slope) {

@@ -204,11 +204,27 @@ double QuadraticModel::next_multiplier(double lambda, double excess) {
   return 0.7 * std::min(lambda, steepest);
 }
 
+// Along a direction with hardly any curvature, as nearly equal columns have one, the norm leaps while the multiplier cannot be told
+// from its neighbour. Both ends of the leap minimise the same function, and so does every point between them: u becomes the one whose
+// norm is the radius.
+void QuadraticModel::meet_the_ball(std::span<const double> inside, std::span<const double> outside, double radius) {
+  double low = 0, high = 1;  // shares of `outside`
+  for (int halving = 0; halving < 200 && low < high; ++halving) {
+    const double share = 0.5 * (low + high);
+    if (share == low || share == high) break;
+    for (std::size_t j = 0; j < size_; ++j) u_[j] = (1 - share) * inside[j] + share * outside[j];
+    (norm() > radius ? high : low) = share;
+  }
+  for (std::size_t j = 0; j < size_; ++j) u_[j] = (1 - low) * inside[j] + low * outside[j];
+  refresh_gradient();
+}
+
 double QuadraticModel::minimise_on_ball(double radius, double least_lambda, double first_lambda, double tolerance) {
   double low = least_lambda;
   double high = std::numeric_limits<double>::infinity();
   double lambda = std::max(first_lambda, least_lambda);
   double last_width = high;
+  std::vector<double> inside, outside;  // minimisers for the multipliers high and low
   for (int round = 0; round < 100; ++round) {
     // Rough solutions will do on the way down to the right multiplier.
     minimise(lambda, std::max(tolerance, 1e-3 * lambda));
@@ -219,6 +235,7 @@ double QuadraticModel::minimise_on_ball(double radius, double least_lambda, doub
     }
     if (std::abs(excess) <= 1e-14 * radius || (excess < 0 && lambda == least_lambda)) break;
     (excess > 0 ? low : high) = lambda;
+    (excess > 0 ? outside : inside) = u_;
     if (std::isfinite(high) && high - low <= 4e-16 * high) break;
     if (!std::isfinite(high)) {
       lambda *= 2;
@@ -233,8 +250,8 @@ double QuadraticModel::minimise_on_ball(double radius, double least_lambda, doub
     if (next == least_lambda && low == least_lambda) lambda = least_lambda;
     if (lambda <= low || lambda >= high) lambda = 0.5 * (low + high);
   }
-  const double length = norm();
-  if (length > radius) {
+  if (std::abs(norm() - radius) > 1e-14 * radius && !inside.empty() && !outside.empty()) meet_the_ball(inside, outside, radius);
+  if (const double length = norm(); length > radius) {
     const double shrink = radius / length * (1 - std::numeric_limits<double>::epsilon());
     for (std::size_t j = 0; j < size_; ++j)
       if (penalised_[j]) u_[j] *= shrink;

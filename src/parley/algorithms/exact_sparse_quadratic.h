@@ -43,6 +43,7 @@ class QuadraticModel {
   [[nodiscard]] bool factor_active();
   bool newton_step(double lambda);
   [[nodiscard]] double next_multiplier(double lambda, double excess);
+  void meet_the_ball(std::span<const double> inside, std::span<const double> outside, double radius);
   [[nodiscard]] double value(std::span<const double> u, std::span<const double> gradient, double lambda) const;
   void refresh_gradient();
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "parley/algorithms/exact.h"
 #include "parley/algorithms/frank_wolfe_iterate.h"
@@ -16,23 +19,23 @@ namespace {
 Result<void> check(const Problem& problem, const FrankWolfeSettings& settings) {
   PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
   const glm::Objective& objective = problem.objective;
-  if (!objective.l1_radius) return fail(bad_input({.field = "l1_radius"}, "frank-wolfe needs the radius of the l1 ball"));
+  if (!objective.l1_radius) return fail(bad_input({.field = "model.l1_radius"}, "frank-wolfe needs the radius of the l1 ball"));
   if (objective.l1 != 0)
-    return fail(
-        bad_input({.field = "l1"}, "frank-wolfe takes the constraint l1_radius instead of an l1 penalty", fmt::format("{}", objective.l1)));
+    return fail(bad_input({.field = "model.l1"}, "frank-wolfe takes the constraint l1_radius instead of an l1 penalty",
+                          fmt::format("{}", objective.l1)));
   if (objective.sparsity)
-    return fail(
-        bad_input({.field = "sparsity"}, "frank-wolfe takes the constraint l1_radius instead", fmt::format("{}", *objective.sparsity)));
+    return fail(bad_input({.field = "model.sparsity"}, "frank-wolfe takes the constraint l1_radius instead",
+                          fmt::format("{}", *objective.sparsity)));
   if (settings.iterations && *settings.iterations < 1)
-    return fail(bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
+    return fail(bad_input({.field = "algorithm.iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
   if (problem.privacy != nullptr && settings.step.value_or(FrankWolfeStep::kOpenLoop) != FrankWolfeStep::kOpenLoop)
-    return fail(bad_input({.field = "step"}, "a private run takes open-loop steps: the others look at the data"));
+    return fail(bad_input({.field = "algorithm.step"}, "a private run takes open-loop steps: the others look at the data"));
   if (problem.privacy != nullptr && objective.intercept == glm::Intercept::kFree)
-    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
+    return fail(bad_input({.field = "model.intercept"}, "a private run takes a penalised intercept or none", "free"));
   if (!(settings.gap_tolerance >= 0) || !std::isfinite(settings.gap_tolerance))
-    return fail(bad_input({.field = "gap_tolerance"}, "must be a number >= 0", fmt::format("{}", settings.gap_tolerance)));
+    return fail(bad_input({.field = "algorithm.gap_tolerance"}, "must be a number >= 0", fmt::format("{}", settings.gap_tolerance)));
   if (settings.mode == FrankWolfeMode::kGram && objective.task != glm::Task::kLinear)
-    return fail(bad_input({.field = "mode"}, "Gram columns serve least squares only", name(objective.task)));
+    return fail(bad_input({.field = "algorithm.mode"}, "Gram columns serve least squares only", name(objective.task)));
   // A free intercept has an optimum only if no class is missing; squared hinge reaches zero loss without.
   if (objective.intercept == glm::Intercept::kFree && objective.task != glm::Task::kLinear && objective.task != glm::Task::kSquaredHinge) {
     const bool softmax = objective.task == glm::Task::kSoftmax;
@@ -52,10 +55,14 @@ std::unique_ptr<FrankWolfeIterate> start(const Problem& problem, const FrankWolf
   return gram ? gram_iterate(problem, settings) : margin_iterate(problem);
 }
 
+double open_loop(int t) {
+  return 2.0 / (t + 2.0);
+}
+
 double step_size(FrankWolfeStep rule, int t, FrankWolfeIterate& iterate, const glm::Vertex& vertex) {
   switch (rule) {
     case FrankWolfeStep::kOpenLoop:
-      return 2.0 / (t + 2.0);
+      return open_loop(t);
     case FrankWolfeStep::kShort: {
       const Segment segment = iterate.segment(vertex);
       if (segment.slope >= 0) return 0;
@@ -66,6 +73,36 @@ double step_size(FrankWolfeStep rule, int t, FrankWolfeIterate& iterate, const g
   }
   return 0;
 }
+
+// The lowest point so far. Open-loop steps may go up: a run that is interrupted ends at its best point, which the vertices it was sent to
+// make again, and a step costs no copy of the weights. A run that is not ends where its steps do, as the papers' and its private twin.
+class BestPoint {
+ public:
+  void see(int t, double objective, double gap) {
+    if (t > 0 && !(objective >= objective_)) {
+      t_ = t;
+      objective_ = objective;
+      gap_ = gap;
+    }
+  }
+  void follow(const glm::Vertex& vertex) { vertices_.push_back(vertex); }
+
+  // Goes back to that point, and says which it is.
+  int take(FrankWolfeIterate& iterate, std::size_t coordinates, Fit& fit) const {
+    if (t_ == 0 || t_ == fit.iterations) return fit.iterations;
+    ScaledWeights weights(coordinates);
+    for (int t = 0; t < t_; ++t) weights.move(vertices_[static_cast<std::size_t>(t)], open_loop(t));
+    iterate.place(std::move(weights));
+    fit.gap = gap_;
+    return t_;
+  }
+
+ private:
+  std::vector<glm::Vertex> vertices_;
+  int t_ = 0;
+  double objective_ = std::numeric_limits<double>::infinity();
+  double gap_ = 0;
+};
 
 Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, const Observer& observer, VertexChoice* choice) {
   PARLEY_CHECK(check(problem, settings));
@@ -79,21 +116,26 @@ Result<Fit> run(const Problem& problem, const FrankWolfeSettings& settings, cons
     return fail(bad_input({.field = "features"}, "must be finite numbers; the gradient is not", fmt::format("{}", *bad)));
 
   Fit fit{.certificate = Certificate::kFrankWolfeGap, .stop = Stop::kIterations};
+  const bool may_go_up = step == FrankWolfeStep::kOpenLoop && choice == nullptr;
+  BestPoint best;
   for (int t = 0;; ++t) {
     const double objective = iterate->objective();
     const glm::Vertex steepest = iterate->steepest(ball);
     fit.gap = iterate->gradient_dot_weights() - steepest.value * iterate->gradient_at(steepest.coordinate);
     fit.iterations = t;
     if (t > 0) fit.history.push_back(objective);
+    if (may_go_up) best.see(t, objective, fit.gap);
     if (fit.gap <= settings.gap_tolerance) fit.stop = Stop::kConverged;
     if (observer && !observer({t, objective, fit.gap}) && fit.stop != Stop::kConverged) fit.stop = Stop::kInterrupted;
     if (fit.stop != Stop::kIterations || t == iterations) break;
 
     const glm::Vertex vertex = choice == nullptr ? steepest : choice->choose(iterate->gradient());
+    if (may_go_up) best.follow(vertex);
     iterate->move(vertex, step_size(step, t, *iterate, vertex));
   }
+  const int last = may_go_up && fit.stop == Stop::kInterrupted ? best.take(*iterate, first.size(), fit) : fit.iterations;
   iterate->finish(fit);
-  if (!fit.history.empty()) fit.history.back() = fit.objective;
+  if (last > 0) fit.history[static_cast<std::size_t>(last) - 1] = fit.objective;
   return fit;
 }
 

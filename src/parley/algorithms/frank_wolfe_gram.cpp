@@ -123,6 +123,8 @@ class GramIterate final : public FrankWolfeIterate {
     added_ = added;
   }
 
+  void place(ScaledWeights weights) override { weights_ = std::move(weights); }
+
   void finish(Fit& fit) override {
     split_coordinates(weights_, columns_, constant_, fit);
     if (free_) fit.intercepts = {mean_label_ - linalg::dot(means_, fit.weights)};

@@ -18,26 +18,6 @@ struct Segment {
   double curvature = 0;
 };
 
-class FrankWolfeIterate {
- public:
-  virtual ~FrankWolfeIterate() = default;
-
-  virtual double objective() = 0;
-  virtual std::span<const double> gradient() = 0;
-  virtual double gradient_dot_weights() = 0;
-  virtual glm::Vertex steepest(const glm::L1Ball& ball) = 0;
-  virtual double gradient_at(std::size_t coordinate) = 0;
-  virtual Segment segment(const glm::Vertex& vertex) = 0;
-  virtual double line_search(const glm::Vertex& vertex) = 0;  // the best gamma in [0, 1]
-  virtual void move(const glm::Vertex& vertex, double gamma) = 0;
-
-  // Weights and intercepts as Fit holds them, and the objective there computed afresh.
-  virtual void finish(Fit& fit) = 0;
-};
-
-std::unique_ptr<FrankWolfeIterate> margin_iterate(const Problem& problem);
-std::unique_ptr<FrankWolfeIterate> gram_iterate(const Problem& problem, const FrankWolfeSettings& settings);
-
 // W = scale * V, so that shrinking W costs one multiplication.
 class ScaledWeights {
  public:
@@ -64,6 +44,28 @@ class ScaledWeights {
   double scale_ = 1;
   double squared_ = 0;  // ||V||^2
 };
+
+class FrankWolfeIterate {
+ public:
+  virtual ~FrankWolfeIterate() = default;
+
+  virtual double objective() = 0;
+  virtual std::span<const double> gradient() = 0;
+  virtual double gradient_dot_weights() = 0;
+  virtual glm::Vertex steepest(const glm::L1Ball& ball) = 0;
+  virtual double gradient_at(std::size_t coordinate) = 0;
+  virtual Segment segment(const glm::Vertex& vertex) = 0;
+  virtual double line_search(const glm::Vertex& vertex) = 0;  // the best gamma in [0, 1]
+  virtual void move(const glm::Vertex& vertex, double gamma) = 0;
+
+  // Goes to another point, for finish() alone.
+  virtual void place(ScaledWeights weights) = 0;
+  // Weights and intercepts as Fit holds them, and the objective there computed afresh.
+  virtual void finish(Fit& fit) = 0;
+};
+
+std::unique_ptr<FrankWolfeIterate> margin_iterate(const Problem& problem);
+std::unique_ptr<FrankWolfeIterate> gram_iterate(const Problem& problem, const FrankWolfeSettings& settings);
 
 // Splits coordinates k*(d+1) + j into weights and the last coordinate of each class (constant = true), or
 // copies.

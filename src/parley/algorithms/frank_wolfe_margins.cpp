@@ -96,6 +96,14 @@ class MarginIterate final : public FrankWolfeIterate {
     evaluate();
   }
 
+  void place(ScaledWeights weights) override {
+    weights_ = std::move(weights);
+    std::fill(margins_.begin(), margins_.end(), 0.0);
+    for (std::size_t c = 0; c < weights_.unscaled().size(); ++c)
+      if (weights_[c] != 0) add_column(c, weights_[c], margins_);
+    evaluate();
+  }
+
   void finish(Fit& fit) override {
     split_coordinates(weights_, columns_, constant_, fit);
     if (free_) fit.intercepts = intercepts_;

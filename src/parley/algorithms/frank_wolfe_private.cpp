@@ -40,9 +40,10 @@ double sure_records(const Problem& problem, double one_value) {
 // What a selection costs.
 Result<double> selection_cost(const PrivateTerms& terms, std::int64_t steps) {
   if (terms.calibration == Calibration::kProved) return privacy::selection_epsilon(terms.target, steps);
-  // Talwar et al.: Laplace scale R sqrt(8 T ln(1/delta)) / (n epsilon) on every score. Scores have sensitivity D = 2R/n, and
-  // report-noisy-max at scale b costs 2D/b: twice what a count of one record instead of two makes of it.
-  return 4 * terms.target.epsilon.value() / std::sqrt(8 * static_cast<double>(steps) * std::log(1 / terms.target.delta.value()));
+  // Talwar et al.: Laplace scale b = R sqrt(8 T ln(1/delta)) / (n epsilon) on every score. Report-noisy-max at scale b costs 2D/b for scores of
+  // sensitivity D, which is R/n when a record comes or goes and 2R/n when one takes the place of another.
+  const double records = terms.target.neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1;
+  return 2 * records * terms.target.epsilon.value() / std::sqrt(8 * static_cast<double>(steps) * std::log(1 / terms.target.delta.value()));
 }
 
 // Charges all selections, or as many as the budget holds.

@@ -21,28 +21,28 @@ Result<void> check(const Problem& problem, const GreedySettings& settings) {
   PARLEY_CHECK(check(problem, ExactSettings{}));  // what every single-site trainer asks of its problem
   const glm::Objective& objective = problem.objective;
   if (objective.l1_radius)
-    return fail(
-        bad_input({.field = "l1_radius"}, "greedy-cd takes penalties (l1, l2), not constraints", fmt::format("{}", *objective.l1_radius)));
+    return fail(bad_input({.field = "model.l1_radius"}, "greedy-cd takes penalties (l1, l2), not constraints",
+                          fmt::format("{}", *objective.l1_radius)));
   if (objective.sparsity)
-    return fail(
-        bad_input({.field = "sparsity"}, "greedy-cd takes penalties (l1, l2), not constraints", fmt::format("{}", *objective.sparsity)));
+    return fail(bad_input({.field = "model.sparsity"}, "greedy-cd takes penalties (l1, l2), not constraints",
+                          fmt::format("{}", *objective.sparsity)));
   if (settings.rule == GreedyRule::kSmooth && objective.l1 > 0)
-    return fail(bad_input({.field = "rule"}, "gs is for smooth objectives; with an l1 penalty use gs-s, gs-r or gs-q",
+    return fail(bad_input({.field = "algorithm.rule"}, "gs is for smooth objectives; with an l1 penalty use gs-s, gs-r or gs-q",
                           fmt::format("l1 = {}", objective.l1)));
   if (settings.iterations && *settings.iterations < 1)
-    return fail(bad_input({.field = "iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
+    return fail(bad_input({.field = "algorithm.iterations"}, "must be at least 1", fmt::format("{}", *settings.iterations)));
   if (!(settings.step > 0) || !std::isfinite(settings.step))
-    return fail(bad_input({.field = "step"}, "must be a number above 0", fmt::format("{}", settings.step)));
+    return fail(bad_input({.field = "algorithm.step"}, "must be a number above 0", fmt::format("{}", settings.step)));
   if (!(settings.tolerance >= 0) || !std::isfinite(settings.tolerance))
-    return fail(bad_input({.field = "tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
+    return fail(bad_input({.field = "algorithm.tolerance"}, "must be a number >= 0", fmt::format("{}", settings.tolerance)));
   if (settings.share && !(*settings.share > 0 && *settings.share < 1))
-    return fail(bad_input({.field = "share"}, "must lie between 0 and 1", fmt::format("{}", *settings.share)));
+    return fail(bad_input({.field = "algorithm.share"}, "must lie between 0 and 1", fmt::format("{}", *settings.share)));
   if (problem.privacy == nullptr) return {};
   if (objective.intercept == Intercept::kFree)
-    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept or none", "free"));
+    return fail(bad_input({.field = "model.intercept"}, "a private run takes a penalised intercept or none", "free"));
   if (settings.smoothness == SmoothnessFrom::kData)
-    return fail(
-        bad_input({.field = "smoothness"}, "a private run of greedy-cd takes it from the bounds, or privately (privacy.smoothness)"));
+    return fail(bad_input({.field = "algorithm.smoothness"},
+                          "a private run of greedy-cd takes it from the bounds, or privately (privacy.smoothness)"));
   return {};
 }
 

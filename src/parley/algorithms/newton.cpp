@@ -65,7 +65,7 @@ double norm(std::span<const double> v) {
 }
 
 Error no_minimum() {
-  return bad_input({.field = "l2"},
+  return bad_input({.field = "model.l2"},
                    "the classes can be separated by a linear rule, so without a penalty the loss has no "
                    "minimum; set l2 > 0, l1 > 0 or l1_radius",
                    "0");

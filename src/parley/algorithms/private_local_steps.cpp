@@ -20,12 +20,17 @@ double default_clip(const glm::Objective& objective, const PrivateTerms& terms) 
 
 }  // namespace
 
-Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm::Objective& objective, const LocalSettings& settings,
-                                                                      const RowShare& share, privacy::Gate& gate) {
+Result<void> PrivateLocalSteps::check(const glm::Objective& objective, const LocalSettings& settings) {
   if (objective.intercept == glm::Intercept::kFree)
     return fail(bad_input({.field = "model.intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
   if (settings.batch_growth != 1)
     return fail(bad_input({.field = "algorithm.batch_growth"}, "a private run samples every step at the same rate"));
+  return {};
+}
+
+Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm::Objective& objective, const LocalSettings& settings,
+                                                                      const RowShare& share, privacy::Gate& gate) {
+  PARLEY_CHECK(check(objective, settings));
   const PrivateTerms& terms = *share.privacy;
   const double rate = settings.batch == 0 ? 1.0 : std::min(1.0, static_cast<double>(settings.batch) / terms.records());
   PARLEY_TRY(privacy::PoissonSampling sampling, privacy::PoissonSampling::make(rate));

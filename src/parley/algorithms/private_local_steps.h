@@ -22,6 +22,8 @@ namespace parley::algorithms {
 
 class PrivateLocalSteps {
  public:
+  // Whether the settings have a private form, whatever the data.
+  static Result<void> check(const glm::Objective& objective, const LocalSettings& settings);
   // Charges the steps of the whole run; `share` must outlive it.
   static Result<std::shared_ptr<PrivateLocalSteps>> reserve(const glm::Objective& objective, const LocalSettings& settings,
                                                             const RowShare& share, privacy::Gate& gate);

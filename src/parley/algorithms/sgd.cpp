@@ -127,7 +127,7 @@ class Report final : public LinearWatch {
 
 Result<void> check_private(const Problem& problem) {
   if (problem.objective.intercept == glm::Intercept::kFree)
-    return fail(bad_input({.field = "intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
+    return fail(bad_input({.field = "model.intercept"}, "a private run takes a penalised intercept (a column of ones) or none"));
   if (problem.privacy->calibration != Calibration::kProved || problem.privacy->smoothness != Smoothness::kBounds)
     return fail(bad_input({.field = "privacy"}, "sgd takes calibration = \"proved\" and smoothness = \"bounds\""));
   return {};

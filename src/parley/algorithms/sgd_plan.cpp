@@ -27,15 +27,15 @@ Result<void> require(bool holds, const char* field, const char* rule, double val
 
 Result<void> check(const SgdSettings& settings) {
   const auto positive = [](double v) { return std::isfinite(v) && v > 0; };
-  if (settings.steps) PARLEY_CHECK(require(*settings.steps >= 1, "steps", "must be at least 1", *settings.steps));
+  if (settings.steps) PARLEY_CHECK(require(*settings.steps >= 1, "algorithm.steps", "must be at least 1", *settings.steps));
   if (settings.batch_rate)
-    PARLEY_CHECK(require(positive(*settings.batch_rate) && *settings.batch_rate <= 1, "batch_rate", "must be above 0 and at most 1",
-                         *settings.batch_rate));
-  if (settings.step) PARLEY_CHECK(require(positive(*settings.step), "step", "must be above 0", *settings.step));
+    PARLEY_CHECK(require(positive(*settings.batch_rate) && *settings.batch_rate <= 1, "algorithm.batch_rate",
+                         "must be above 0 and at most 1", *settings.batch_rate));
+  if (settings.step) PARLEY_CHECK(require(positive(*settings.step), "algorithm.step", "must be above 0", *settings.step));
   if (settings.momentum)
-    PARLEY_CHECK(
-        require(*settings.momentum >= 0 && *settings.momentum < 1, "momentum", "must be at least 0 and below 1", *settings.momentum));
-  if (settings.clip) PARLEY_CHECK(require(positive(*settings.clip), "clip", "must be above 0", *settings.clip));
+    PARLEY_CHECK(require(*settings.momentum >= 0 && *settings.momentum < 1, "algorithm.momentum", "must be at least 0 and below 1",
+                         *settings.momentum));
+  if (settings.clip) PARLEY_CHECK(require(positive(*settings.clip), "algorithm.clip", "must be above 0", *settings.clip));
   return {};
 }
 

@@ -76,7 +76,8 @@ Result<privacy::BatchSum> clipped_sums(const Problem& problem, BatchDerivatives&
                                                        .classes = problem.objective.classes,
                                                        .constant = problem.objective.intercept != glm::Intercept::kNone,
                                                        .neighbours = terms.target.neighbours,
-                                                       .unit = terms.unit}));
+                                                       .unit = terms.unit,
+                                                       .noise_multiplier = plan.noise}));
   const auto batch = static_cast<std::size_t>(plan.rate * static_cast<double>(problem.labels.size()));
   if (!derivatives.by_passes(batch)) sum.read_rows_from(derivatives.rows());
   return sum;

@@ -44,7 +44,8 @@ std::vector<double> smoothness_of_bounds(const Problem& problem) {
 Result<std::optional<SmoothnessRelease>> plan_smoothness(const PrivateTerms& terms) {
   if (terms.smoothness == Smoothness::kBounds) return std::nullopt;
   if (terms.calibration == Calibration::kPaper)
-    return fail(bad_input({.field = "smoothness"}, "the paper has no private estimate: use \"bounds\" or calibration = \"proved\""));
+    return fail(
+        bad_input({.field = "privacy.smoothness"}, "the paper has no private estimate: use \"bounds\" or calibration = \"proved\""));
   SmoothnessRelease release{.norm = norm_of_squares(terms)};
   PARLEY_TRY(const double whole_target, privacy::gaussian_noise(terms.target, 1));
   const double sensitivity = privacy::column_squares_sensitivity(clip_rule(terms, release.norm));
@@ -53,10 +54,10 @@ Result<std::optional<SmoothnessRelease>> plan_smoothness(const PrivateTerms& ter
   const double kappa = std::sqrt(2 * std::log(static_cast<double>(terms.features->columns()) / kChanceOfLess));
   release.floor = kappa * release.noise.sigma / terms.records() + kGrain.value() * terms.features->most_records() / terms.records();
   if (!(release.floor < 1))
-    return fail(bad_input({.field = "smoothness"}, fmt::format("a private estimate would say nothing: its noise is {:.3g} of the "
-                                                               "bounds at this number of records and columns; "
-                                                               "use \"bounds\"",
-                                                               release.floor)));
+    return fail(bad_input({.field = "privacy.smoothness"}, fmt::format("a private estimate would say nothing: its noise is {:.3g} of the "
+                                                                       "bounds at this number of records and columns; "
+                                                                       "use \"bounds\"",
+                                                                       release.floor)));
   return release;
 }
 
