@@ -11,6 +11,7 @@
 #include <string>
 
 #include "apps/parley/verbs.h"
+#include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/accounting/statement.h"
 
@@ -58,8 +59,8 @@ Json as_json(const Plan& plan, const Account& account) {
 void print(const Plan& plan, const Account& account, bool asked_for_delta) {
   std::int64_t releases = 0;
   for (const Event& event : plan.events) releases += event.count;
-  fmt::print("epsilon {} at delta {}, {}, {} release{} (accountant: {})\n\n{}\n\n", rounded_up(account.epsilon, 6),
-             rounded_up(account.delta, 6), name(plan.neighbours), releases, releases == 1 ? "" : "s", name(account.chosen),
+  fmt::print("epsilon {} at delta {}, {}, {} (accountant: {})\n\n{}\n\n", rounded_up(account.epsilon, 6), rounded_up(account.delta, 6),
+             name(plan.neighbours), counted(releases, "release"), name(account.chosen),
              in_words(account.epsilon, account.delta, plan.neighbours));
   fmt::print("{} that each accountant proves\n", asked_for_delta ? "delta" : "epsilon");
   for (std::size_t i = 0; i < kAccountants.size(); ++i) {

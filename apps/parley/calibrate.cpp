@@ -110,9 +110,9 @@ Result<int> run(const Options& options) {
     const double unit = std::pow(10.0, std::floor(std::log10(value)) - 5);
     fmt::print("{} {}\n    {}\n", key, down ? fmt::format("{:.6g}", std::floor(value / unit) * unit) : rounded_up(value, 6), meaning(key));
   }
-  fmt::print("\n{} step{} of it spend epsilon {} at delta {}, {} (accountant: {})\n\n{}\n", options.steps, options.steps == 1 ? "" : "s",
-             rounded_up(answer.account.epsilon, 6), rounded_up(options.delta, 6), options.neighbours, name(answer.account.chosen),
-             in_words(answer.account.epsilon, options.delta, target.neighbours));
+  fmt::print("\n{} of it spend{} epsilon {} at delta {}, {} (accountant: {})\n\n{}\n", counted(options.steps, "step"),
+             options.steps == 1 ? "s" : "", rounded_up(answer.account.epsilon, 6), rounded_up(options.delta, 6), options.neighbours,
+             name(answer.account.chosen), in_words(answer.account.epsilon, options.delta, target.neighbours));
   return 0;
 }
 

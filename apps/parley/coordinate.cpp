@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <limits>
 
+#include "apps/parley/finished_run.h"
 #include "apps/parley/output_folder.h"
 #include "apps/parley/progress.h"
 #include "apps/parley/signals.h"
@@ -17,6 +19,8 @@
 #include "parley/catalog/site.h"
 #include "parley/core/address.h"
 #include "parley/core/files.h"
+#include "parley/core/text.h"
+#include "parley/privacy/ledger/ledger.h"
 #include "parley/transport/grpc/client.h"
 #include "parley/wire/encode.h"
 
@@ -30,6 +34,7 @@ struct CoordinateOptions {
   std::string listen;
   std::string tls;
   std::string out;
+  bool overwrite = false;
   bool json = false;
   bool quiet = false;
 };
@@ -40,30 +45,56 @@ std::vector<std::string> names_of(const catalog::Job& job) {
   return names;
 }
 
+// Who was missing in rounds that went on without it.
+std::vector<std::string> notes_on_the_missing(const catalog::Job& job, const catalog::Coordinated& run) {
+  std::vector<std::string> notes;
+  if (!run.left_out.empty()) notes.push_back(fmt::format("the run began without: {}", fmt::join(run.left_out, ", ")));
+  const rounds::Communication& sent = run.communication;
+  for (std::size_t p = 0; p < sent.answered.size(); ++p) {
+    const std::string& name = job.parties[p].name;
+    const bool began = std::find(run.left_out.begin(), run.left_out.end(), name) == run.left_out.end();
+    if (began && job.rules.on_missing == rounds::OnMissing::kProceed && sent.answered[p] < sent.rounds)
+      notes.push_back(fmt::format("party '{}' answered {} of {}", name, sent.answered[p], counted(sent.rounds, "round")));
+  }
+  return notes;
+}
+
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // What the parties' data say about the model stays with them: there is no objective and there are no metrics to report.
-Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coordinated& run) {
+Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coordinated& run, const wire::RunId& id) {
   catalog::Outcome outcome;
   outcome.fit.objective = outcome.fit.gap = kUnknown;
   outcome.fit.stop = run.learnt.stop;
   outcome.fit.iterations = static_cast<int>(run.learnt.rounds);
   outcome.communication = run.communication;
   outcome.wait_seconds = run.wait_seconds;
-  outcome.train_seconds = run.wait_seconds;  // the coordinator's own arithmetic is the least of it
-  for (const catalog::Introduction& party : run.parties) outcome.train.rows += static_cast<std::size_t>(party.rows);
+  outcome.train.rows = catalog::records_of(*job.federation, run.parties);
+  outcome.trained.provenance.privacy = catalog::kNotPrivate;
   PARLEY_TRY(outcome.parts, job.federation->model(job, {run.parties, run.learnt.parameters, {}}));
   if (job.privacy) {
     PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
     outcome.notes = outcome.privacy->notes;
     outcome.trained.provenance.privacy = outcome.privacy->statement;
-    for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+    for (catalog::Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
   }
-  if (!outcome.parts.empty()) outcome.trained = outcome.parts.front().trained;
-  if (!run.left_out.empty()) outcome.notes.push_back(fmt::format("the run began without: {}", fmt::join(run.left_out, ", ")));
+  if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
+  for (const catalog::Introduction& party : run.parties)
+    if (outcome.parts.empty())
+      outcome.elsewhere.push_back({party.party, static_cast<std::size_t>(party.column_count), catalog::part_in("STATE", id)});
+  const std::vector<std::string> missing = notes_on_the_missing(job, run);
+  outcome.notes.insert(outcome.notes.end(), missing.begin(), missing.end());
   outcome.notes.push_back(outcome.parts.empty() ? "each party keeps its part of the model"
                                                 : "the coordinator sees no rows: metrics are left to parley evaluate");
   return outcome;
+}
+
+int tell(const FinishedRun& run, const CoordinateOptions& options) {
+  if (!options.quiet)
+    fmt::print(stderr, "parley: run {} of this job is over, and this is its result; another --out or --overwrite begins a new run\n",
+               run.run.substr(0, 12));
+  fmt::print("{}", options.json ? run.result : run.shown);
+  return run.exit_code;
 }
 
 Result<int> coordinate(const CoordinateOptions& options) {
@@ -73,6 +104,14 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
   if (job.federation == nullptr)
     return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
+  PARLEY_CHECK(catalog::check_federated(job));
+  const std::filesystem::path checkpoint = std::filesystem::path(options.out) / "checkpoint";
+  const std::string job_digest = privacy::digest_of(wire::encode(text));
+  // A run that goes on writes its own model once more.
+  if (!options.overwrite && !std::filesystem::exists(checkpoint)) {
+    if (const auto finished = finished_run(options.out, job_digest)) return tell(*finished, options);
+    PARLEY_CHECK(check_replaceable(options.out));
+  }
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
   // Two coordinators on one checkpoint would be one run twice.
@@ -87,7 +126,7 @@ Result<int> coordinate(const CoordinateOptions& options) {
       std::error_code ignored;
       if (closed) std::filesystem::remove(checkpoint, ignored);
     }
-  } ended{std::filesystem::path(options.out) / "checkpoint"};
+  } ended{checkpoint};
   const std::vector<std::string> parties = names_of(job);
   PARLEY_TRY(const auto server, transport::GrpcServer::listen({options.listen, std::move(credentials), parties}));
   rounds::Terms terms{parties, wire::encode(text), job.rules, ended.checkpoint.string(), [&] { return signals.asked(); }};
@@ -95,10 +134,10 @@ Result<int> coordinate(const CoordinateOptions& options) {
   ProgressLine line(options.quiet);
   if (!options.quiet) terms.notice = [&line](const std::string& what) { line.say(what); };
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(*server, std::move(terms)));
-  if (!options.quiet) {
+  // A port that the system chose is known to nobody else.
+  if (!options.quiet || !options.listen.ends_with(fmt::format(":{}", server->port())))
     fmt::print(stderr, "parley: listening on port {} for {}\n", server->port(), fmt::join(parties, ", "));
-    if (exchange.rounds_done() > 0) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
-  }
+  if (!options.quiet && exchange.rounds_done() > 0) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
   signals.then([&] { server->wake(); });
   const auto after = [&](std::int64_t round, std::span<const double>) {
     line.step({.iteration = static_cast<int>(round), .objective = kUnknown, .gap = kUnknown});
@@ -112,34 +151,36 @@ Result<int> coordinate(const CoordinateOptions& options) {
     fmt::print(stderr, "parley: stopped after round {}; the same command goes on from there\n", exchange.rounds_done());
     return 1;
   }
-  PARLEY_TRY(const catalog::Outcome outcome, outcome_of(job, *run));
+  PARLEY_TRY(catalog::Outcome outcome, outcome_of(job, *run, exchange.run()));
   catalog::ReportContext context;
   context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  outcome.train_seconds = std::max(0.0, context.total_seconds - outcome.wait_seconds);
   if (!outcome.parts.empty()) {
     PARLEY_CHECK(catalog::save(outcome.parts, options.out));
     context.model_path = (std::filesystem::path(options.out) / "model.json").string();
   }
-  const std::string result = catalog::result_json(job, outcome, context);
-  PARLEY_CHECK(write_atomically((std::filesystem::path(options.out) / "result.json").string(), result + "\n"));
+  const int exit_code = outcome.fit.stop == algorithms::Stop::kBudgetEnded ? 3 : 0;
+  const FinishedRun finished{wire::hex(exchange.run()), job_digest, catalog::result_json(job, outcome, context) + "\n",
+                             catalog::result_table(job, outcome, context), exit_code};
+  PARLEY_CHECK(write_atomically((std::filesystem::path(options.out) / "result.json").string(), finished.result));
   // Only now: a coordinator that is killed before comes back to the finished run and writes the same again.
   signals.then([&] { server->wake(); });
   PARLEY_CHECK(exchange.close());
   signals.then({});
   // Where each party keeps its part of the model, it does so when it hears of the end.
   const std::string unheard = exchange.unheard();
-  ended.closed = unheard.empty() || !outcome.parts.empty();
-  if (!ended.closed)
+  const bool closed = unheard.empty() || !outcome.parts.empty();
+  if (closed) PARLEY_CHECK(keep(finished, options.out));
+  ended.closed = closed;
+  if (!closed)
     fmt::print(stderr,
                "parley: the run is over, but these may lack their part of the model: {}; the same command tells them again "
                "(or remove {})\n",
                unheard, ended.checkpoint.string());
   else if (!unheard.empty())
     line.say("the run is over, and these have not heard of it: " + unheard);
-  if (options.json)
-    fmt::print("{}\n", result);
-  else
-    fmt::print("{}", catalog::result_table(job, outcome, context));
-  return outcome.fit.stop == algorithms::Stop::kBudgetEnded ? 3 : 0;
+  fmt::print("{}", options.json ? finished.result : finished.shown);
+  return exit_code;
 }
 
 }  // namespace
@@ -153,12 +194,14 @@ void add_coordinate(CLI::App& app, Exit& exit) {
   verb->add_option("--listen", options->listen, "Address to listen on, host:port; port 0: the system chooses")->required();
   verb->add_option("--tls", options->tls, "Folder with ca.pem, coordinator.pem and coordinator.key (parley keys)")->required();
   verb->add_option("--out", options->out, "Folder for model.json, result.json and the checkpoint")->required();
+  verb->add_flag("--overwrite", options->overwrite, "Replace a private model in that folder, which a budget paid for");
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
-  verb->add_flag("--quiet", options->quiet, "No progress on stderr");
+  verb->add_flag("--quiet", options->quiet, "No progress on stderr; a port that the system chose is told all the same");
   verb->footer(
       "Example:\n"
       "  parley coordinate examples/hospitals/job.toml --listen 0.0.0.0:7000 --tls keys --out out/hospitals\n\n"
-      "Stopped by Ctrl-C or killed at any point, the same command goes on where it was, to the same model.");
+      "Stopped by Ctrl-C or killed at any point, the same command goes on where it was, to the same model; of a run that is over it "
+      "tells the result again.");
   verb->callback([options, &exit] { exit.finish(coordinate(*options)); });
 }
 

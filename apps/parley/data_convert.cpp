@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/parley/data_report.h"
+#include "apps/parley/signals.h"
 #include "apps/parley/verbs.h"
 #include "parley/data/convert.h"
 
@@ -32,6 +33,7 @@ data::Format format_named(const std::string& name) {
 }
 
 Result<int> run(const Asked& asked) {
+  const CleanEnd clean_end;
   data::Conversion conversion;
   conversion.from = asked.from;
   conversion.to = asked.to;
@@ -44,6 +46,7 @@ Result<int> run(const Asked& asked) {
   if (asked.one_based) conversion.first_index = 1;
   if (!asked.schema.empty()) {
     PARLEY_TRY(conversion.schema, data::read_schema(asked.schema));
+    conversion.schema_file = asked.schema;
   }
   PARLEY_TRY(const auto converted, data::convert(conversion));
   if (asked.json) {

@@ -16,6 +16,7 @@ struct Asked {
   std::string file;
   std::string label;
   std::string schema_out;
+  bool force = false;
   bool json = false;
 };
 
@@ -52,6 +53,10 @@ std::string draft_text(const data::Description& about) {
 }
 
 Result<void> run(const Asked& asked) {
+  if (!asked.schema_out.empty()) {
+    PARLEY_CHECK(refuse_input(asked.schema_out, std::vector{asked.file}));
+    if (!asked.force) PARLEY_CHECK(refuse_existing(asked.schema_out));
+  }
   PARLEY_TRY(const data::Description about, data::describe(asked.file, asked.label));
   if (!asked.schema_out.empty()) PARLEY_CHECK(write_atomically(asked.schema_out, draft_text(about)));
   if (asked.json) {
@@ -75,6 +80,7 @@ void add_data_describe(CLI::App& data_verb, Exit& exit) {
   verb->add_option("FILE", asked->file, "CSV or LIBSVM, plain or packed with gzip, xz or zstd")->required();
   verb->add_option("--label", asked->label, "the label column (default: y, label, target or class)");
   verb->add_option("--schema-out", asked->schema_out, "write the draft to this file");
+  verb->add_flag("--force", asked->force, "replace a schema that is there");
   verb->add_flag("--json", asked->json, "print one JSON document");
   verb->footer("Example:\n  parley data describe examples/readmission/clinic.csv --label readmitted --schema-out clinic.schema.toml");
   verb->callback([asked, &exit] {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/parley/data_report.h"
+#include "apps/parley/signals.h"
 #include "apps/parley/verbs.h"
 #include "parley/data/generate.h"
 
@@ -25,6 +26,7 @@ struct Asked {
 };
 
 Result<int> run(const data::Recipe& recipe, const Asked& asked) {
+  const CleanEnd clean_end;
   data::Destination destination;
   destination.folder = asked.folder;
   if (asked.format == "csv") destination.format = data::TableFormat::kCsv;

@@ -11,7 +11,7 @@ namespace parley::app {
 
 std::string lines_about(const std::vector<data::WrittenTable>& tables) {
   const auto shape = [](const data::WrittenTable& table) {
-    return fmt::format("{} rows x {} columns", with_commas(table.rows), with_commas(table.columns));
+    return fmt::format("{} x {}", counted(table.rows, "row"), counted(table.columns, "column"));
   };
   if (tables.size() > 12) {
     std::uintmax_t bytes = 0;
@@ -22,8 +22,8 @@ std::string lines_about(const std::vector<data::WrittenTable>& tables) {
       rows += table.rows;
       columns = std::max(columns, table.columns);
     }
-    return fmt::format("wrote {} files, {} to {}: {} rows in all, up to {} columns, {}\n", tables.size(), tables.front().path.string(),
-                       tables.back().path.filename().string(), with_commas(rows), with_commas(columns),
+    return fmt::format("wrote {} files, {} to {}: {} in all, up to {}, {}\n", tables.size(), tables.front().path.string(),
+                       tables.back().path.filename().string(), counted(rows, "row"), counted(columns, "column"),
                        human_bytes(static_cast<double>(bytes)));
   }
   std::string out;

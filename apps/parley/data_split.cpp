@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/parley/data_report.h"
+#include "apps/parley/signals.h"
 #include "apps/parley/verbs.h"
 #include "parley/data/partition.h"
 
@@ -27,6 +28,7 @@ struct Asked {
   bool shuffle = false;
   bool keep_numbers = false;
   std::vector<std::string> keys;
+  std::string schema;
   std::string label;
   std::string label_party;
   std::string id;
@@ -61,9 +63,23 @@ data::SplitPlan plan_of(const Asked& asked, bool parts_given) {
   return plan;
 }
 
-Result<int> run(const Asked& asked, bool parts_given) {
+// A schema says which column is the label and which the id, where no option does.
+void take_roles(const data::Schema& schema, Asked& asked) {
+  for (const data::ColumnSchema& column : schema.columns) {
+    if (column.type == data::ColumnType::kLabel && asked.label.empty()) asked.label = column.name;
+    if (column.type == data::ColumnType::kId && asked.id.empty()) asked.id = column.name;
+  }
+}
+
+Result<int> run(Asked asked, bool parts_given) {
+  const CleanEnd clean_end;
   PARLEY_TRY(const auto table, data::RawTable::read(asked.file));
   data::SplitOutput output;
+  if (!asked.schema.empty()) {
+    PARLEY_TRY(output.schema, data::read_schema(asked.schema));
+    output.schema_file = asked.schema;
+    take_roles(*output.schema, asked);
+  }
   output.folder = asked.folder;
   output.names = asked.names;
   output.packing = data::packing_of("x." + asked.pack);
@@ -84,7 +100,7 @@ Result<int> run(const Asked& asked, bool parts_given) {
     fmt::print("{}\n", out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}{}wrote {} (who got what) and {}\n{}", lines_about(split.tables), lines_about(split.notes), split.record.string(),
-               split.job.string(), next_step(split.job));
+               split.job.string(), split.trainable ? next_step(split.job) : "");
   }
   return 0;
 }
@@ -95,7 +111,7 @@ void check_applies(const CLI::App& verb, const Asked& asked) {
       {"--skew", {"rows"}},       {"--shares", {"rows"}},           {"--alpha", {"rows"}},
       {"--shards", {"rows"}},     {"--counts", {"columns"}},        {"--groups", {"columns"}},
       {"--shuffle", {"columns"}}, {"--keep-numbers", {"columns"}},  {"--label-party", {"columns"}},
-      {"--key", {"tables"}},      {"--parts", {"rows", "columns"}},
+      {"--key", {"tables"}},      {"--parts", {"rows", "columns"}}, {"--schema", {"rows", "columns"}},
   };
   for (const auto& [option, ways] : kOnlyFor)
     if (verb.count(option) > 0 && std::find(ways.begin(), ways.end(), asked.by) == ways.end())
@@ -111,9 +127,10 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
   CLI::App* verb = data_verb.add_subcommand("split", "split one table into the parties of a federation");
   verb->footer(
       "Examples:\n"
-      "  parley data split examples/readmission/clinic.csv --by rows --parts 5 --skew label --alpha 0.3 --label readmitted --out people\n"
-      "  parley data split examples/readmission/clinic.csv --by columns --groups 'age,ward;creatinine,*' --names clinic,lab "
-      "--label readmitted --label-party lab --out columns\n"
+      "  parley data split examples/readmission/clinic.csv --schema examples/readmission/clinic.schema.toml --by rows --parts 5 "
+      "--skew label --alpha 0.3 --out people\n"
+      "  parley data split examples/readmission/clinic.csv --schema examples/readmission/clinic.schema.toml --by columns "
+      "--groups 'age,ward;creatinine,*' --names clinic,lab --label-party lab --out columns\n"
       "  parley data split orders.csv --by tables --key customer --key product:price,weight --out tables");
   verb->add_option("file", asked->file, "CSV or LIBSVM, packed or not")->required();
   verb->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
@@ -136,6 +153,7 @@ void add_data_split(CLI::App& data_verb, Exit& exit) {
   verb->add_flag("--keep-numbers", asked->keep_numbers, "columns: LIBSVM parts keep the numbers of the whole");
   verb->add_option("--key", asked->keys,
                    "tables: a key column; what it determines moves to its own table (KEY:a,b names what moves); repeat");
+  verb->add_option("--schema", asked->schema, "rows, columns: schema of the table; the parts get theirs, and the job names them");
   verb->add_option("--label", asked->label, "label column (y, label, target, class by convention)");
   verb->add_option("--label-party", asked->label_party, "columns: name or number of the party that gets the label (1)");
   verb->add_option("--id", asked->id, "id column (id, sid by convention)");

@@ -32,6 +32,12 @@ struct JoinOptions {
   bool quiet = false;
 };
 
+// What the account says so far; a device or a pipe, which may have no end, says nothing.
+std::string written_in(const std::string& file) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(file, error) ? read_whole(file).value_or("") : "";
+}
+
 // What the site answered, for the people who must be able to say what left: one line for each event that matters. A line
 // that cannot be written is kept and tried again with the next; until then nothing leaves.
 class Account {
@@ -39,6 +45,9 @@ class Account {
   static Result<Account> open(const std::string& folder, bool quiet) {
     Account account((std::filesystem::path(folder) / "jobs.log").string(), quiet);
     PARLEY_CHECK(account.write_down());
+    // Of a daemon that was killed: what it kept tells what had left.
+    for (const auto& [run, so_far] : rounds::unfinished_runs(folder))
+      if (const std::string line = unfinished(run, so_far); !account.has(line)) account.append(line);
     return account;
   }
   [[nodiscard]] Result<void> whole() const {
@@ -50,33 +59,43 @@ class Account {
     using What = rounds::SiteEvent::What;
     switch (event.what) {
       case What::kOpened:
-        answers_ = 0;
-        bytes_ = 0;
+        leave_unfinished();
+        unfinished_ = {event.run, event.so_far};
         return write(event, event.text.empty() ? "admitted" : "admitted again after a restart");
       case What::kNotAdmitted:
         return write(event, "not admitted: " + event.text);
       case What::kAnswered:
-        ++answers_;
-        [[fallthrough]];
       case What::kRepeated:
-        bytes_ += event.bytes;
+        unfinished_ = {event.run, event.so_far};
         return;
       case What::kFaulted:
         return write(event, fmt::format("round {} not answered: {}", event.round, event.text));
       case What::kRefused:
         return write(event, event.text);
       case What::kClosed:
-        return write(event, fmt::format("over: {} round{} answered, {} left this site", answers_, answers_ == 1 ? "" : "s",
-                                        human_bytes(static_cast<double>(bytes_))));
+        unfinished_.reset();
+        return write(event, "over: " + in_words(event.so_far));
     }
   }
-  void job(const wire::RunId& run, const std::string& what) { append(fmt::format("run {} {}", wire::hex(run).substr(0, 12), what)); }
+  // The daemon ends, its connection is lost or another run begins: what has left of a run that may never be closed.
+  void leave_unfinished() {
+    if (const auto run = std::exchange(unfinished_, std::nullopt)) append(unfinished(run->first, run->second));
+  }
+  void job(const wire::RunId& run, const std::string& what) { append(of(run) + what); }
   void say(const std::string& what) const {
     if (!quiet_) fmt::print(stderr, "parley: {}\n", what);
   }
 
  private:
   void write(const rounds::SiteEvent& event, const std::string& what) { job(event.run, what); }
+  static std::string of(const wire::RunId& run) { return fmt::format("run {} ", wire::hex(run).substr(0, 12)); }
+  static std::string in_words(const rounds::SoFar& so_far) {
+    return fmt::format("{} answered, {} left this site", counted(so_far.rounds, "round"), human_bytes(static_cast<double>(so_far.bytes)));
+  }
+  static std::string unfinished(const wire::RunId& run, const rounds::SoFar& so_far) {
+    return of(run) + "is not over; so far: " + in_words(so_far);
+  }
+  [[nodiscard]] bool has(const std::string& line) const { return written_in(file_).find(" " + line + "\n") != std::string::npos; }
   Account(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
   void append(const std::string& line) {
     unwritten_ += fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
@@ -100,9 +119,21 @@ class Account {
   std::string file_;
   bool quiet_;
   std::string unwritten_;
-  int answers_ = 0;
-  std::size_t bytes_ = 0;
+  std::optional<std::pair<wire::RunId, rounds::SoFar>> unfinished_;  // and not yet written down
 };
+
+// A state folder that knows of private runs, without the ledger that they were charged to: a new one would open a whole new
+// budget for the same records.
+Result<void> check_ledger(const catalog::Site& site) {
+  if (std::filesystem::exists(site.ledger)) return {};
+  const std::string account = written_in((std::filesystem::path(site.state) / "jobs.log").string());
+  const bool accounted = account.find(" is private: ") != std::string::npos;
+  if (!accounted && !rounds::knows_private_runs(site.state)) return {};
+  return fail(bad_input({site.file, 0, "site.ledger"},
+                        "is not there, and private runs of this state folder were charged to it: bring it back, or begin another one with "
+                        "parley ledger budget",
+                        site.ledger));
+}
 
 Result<int> join(const JoinOptions& options) {
   if (options.threads > 0) set_thread_count(options.threads);
@@ -118,6 +149,7 @@ Result<int> join(const JoinOptions& options) {
   // Two daemons on one state would each answer a round: two releases for one charge.
   PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string()));
 
+  PARLEY_CHECK(check_ledger(site));
   StopSignals signals;
   PARLEY_TRY(Account account, Account::open(site.state, options.quiet));
   std::optional<Fault> kept_out;  // why the last job was not admitted
@@ -146,10 +178,12 @@ Result<int> join(const JoinOptions& options) {
   transport::GrpcClient client({.address = site.coordinator,
                                 .credentials = std::move(credentials),
                                 .finished = [&] { return options.once && (handler.over() || kept_out); },
-                                .notice = [&](const std::string& what) { account.say(what); }});
+                                .notice = [&](const std::string& what) { account.say(what); },
+                                .lost = [&] { account.leave_unfinished(); }});
   signals.then([&] { client.stop(); });
   const auto served = client.serve([&](std::string_view frame) { return handler.respond(frame); });
   signals.then({});
+  account.leave_unfinished();
   if (!served) return fail(served.error());
   if (!options.once || handler.over() || !kept_out) return 0;
   account.say("this site takes no part in the run; " + site.state + "/jobs.log says why");
@@ -166,7 +200,7 @@ void add_join(CLI::App& app, Exit& exit) {
                  "End when one run is over, or a job was not admitted (exit 1; 3: its budget); default: wait for the next");
   verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
       ->check(CLI::Range(1, 4096));
-  verb->add_flag("--quiet", options->quiet, "Nothing on stderr; the account is in STATE/jobs.log all the same");
+  verb->add_flag("--quiet", options->quiet, "Nothing on stderr but errors and warnings; the account is in STATE/jobs.log all the same");
   verb->footer(
       "Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting "
       "for it.");

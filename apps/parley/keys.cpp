@@ -4,8 +4,11 @@
 
 #include <filesystem>
 
+#include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
 #include "parley/core/files.h"
+#include "parley/core/party_name.h"
+#include "parley/core/text.h"
 #include "parley/secure/certificates.h"
 
 namespace parley::app {
@@ -48,12 +51,18 @@ Result<int> init(const KeyOptions& options) {
 
 Result<int> issue(const KeyOptions& options) {
   const fs::path folder = options.folder;
-  if (options.name == "ca") return fail(bad_input({.field = "NAME"}, "is the authority's own", "ca"));
+  if (options.name != kCoordinatorName)
+    if (const std::string_view flaw = flaw_of_party_name(options.name); !flaw.empty())
+      return fail(bad_input({.field = "NAME"}, flaw, options.name));
   secure::KeyPair authority;
   PARLEY_TRY(authority.certificate, read_whole((folder / "ca.pem").string()));
   PARLEY_TRY(authority.key, read_whole((folder / "ca.key").string()));
-  PARLEY_TRY(const secure::KeyPair pair, secure::issue(authority, options.name, {options.days}));
+  PARLEY_TRY(const secure::Issued pair, secure::issue(authority, options.name, {options.days}));
   PARLEY_CHECK(write_pair(folder, options.name, pair));
+  warn_of_open_key((folder / "ca.key").string());
+  if (pair.clipped)
+    fmt::print(stderr, "parley: {}.pem ends on {}, with the authority in ca.pem, and not after {}\n", options.name, *pair.clipped,
+               counted(options.days, "day"));
   fmt::print("{0}.pem and {0}.key in {1}: '{0}' needs them and ca.pem in one folder\n", options.name, options.folder);
   return 0;
 }
@@ -79,7 +88,7 @@ void add_keys(CLI::App& app, Exit& exit) {
   CLI::App* issue_verb = keys->add_subcommand("issue", "Make the certificate of one party, or of the coordinator");
   issue_verb->add_option("folder", one->folder, "Where ca.pem and ca.key are")->required();
   issue_verb->add_option("name", one->name, "The party's name in jobs; 'coordinator' for the coordinator")->required();
-  issue_verb->add_option("--days", one->days, "Validity")->check(days)->capture_default_str();
+  issue_verb->add_option("--days", one->days, "Validity; not longer than that of the authority")->check(days)->capture_default_str();
   issue_verb->footer("Example:\n  parley keys issue keys clinic");
   issue_verb->callback([one, &exit] { exit.finish(issue(*one)); });
 }

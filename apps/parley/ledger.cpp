@@ -100,9 +100,9 @@ std::string sentence(const Spent& spent, bool others) {
   } else {
     if (spent.void_charges > 0)
       text = fmt::format(
-          "No privacy is claimed: {} of {} charge{} drew noise from a seed, which can be repeated (a\n"
+          "No privacy is claimed: {} of {} drew noise from a seed, which can be repeated (a\n"
           "    simulation). With noise from the operating system this would hold:\n    ",
-          with_commas(spent.void_charges), with_commas(spent.charges), spent.charges == 1 ? "" : "s");
+          with_commas(spent.void_charges), counted(spent.charges, "charge"));
     text += fmt::format(
         "All that was charged here so far, over all runs in this ledger and counted for this unit and\n"
         "    relation: {} could change the probability of any outcome by at most\n"
@@ -129,10 +129,6 @@ bool charged_elsewhere(const Spent& spent, const std::vector<Spent>& all) {
 // Names in a ledger may be any bytes.
 std::string dumped(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string counted(std::int64_t number, std::string_view what) {
-  return fmt::format("{} {}{}", with_commas(number), what, number == 1 ? "" : "s");
 }
 
 Result<int> show(const LedgerOptions& options) {
@@ -194,9 +190,8 @@ Result<int> verify(const LedgerOptions& options) {
   if (options.json)
     fmt::print("{}\n", Json{{"whole", true}, {"entries", entries.size()}, {"head", head}}.dump(1));
   else
-    fmt::print(
-        "{} entries, every link holds.\nhead {}\n(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n",
-        with_commas(static_cast<long long>(entries.size())), head);
+    fmt::print("{}, every link holds.\nhead {}\n(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n",
+               counted(entries.size(), "entry", "entries"), head);
   return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "parley/catalog/model_parts.h"
+
 namespace parley::app {
 
 Result<void> make_folder(const std::string& folder) {
@@ -24,6 +26,13 @@ Result<void> check_folder(const std::string& folder) {
   if (::access(at.c_str(), W_OK | X_OK) != 0)
     return fail(bad_input({folder, 0, ""}, std::string("cannot be written to: ") + std::strerror(errno)));
   return {};
+}
+
+Result<void> check_replaceable(const std::string& folder) {
+  PARLEY_TRY(const bool paid, catalog::holds_private_model(folder));
+  if (!paid) return {};
+  return fail(bad_input({(std::filesystem::path(folder) / "model.json").string(), 0, ""},
+                        "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
 }
 
 }  // namespace parley::app

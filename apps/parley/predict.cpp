@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
@@ -17,7 +18,7 @@ namespace parley::app {
 namespace {
 
 struct PredictOptions {
-  std::string model;
+  std::vector<std::string> model;
   std::vector<std::string> data;
   std::string out;
   bool json = false;
@@ -34,6 +35,7 @@ struct Prediction {
   std::string id;
   std::string predicted;              // class or value
   std::vector<double> probabilities;  // of the positive class, or of every class
+  std::optional<double> decision;     // of a model that has none: its margin, above 0 for the positive class
 };
 
 std::vector<Prediction> predictions(const glm::Model& model, const catalog::Judged& judged) {
@@ -48,6 +50,7 @@ std::vector<Prediction> predictions(const glm::Model& model, const catalog::Judg
                            ? fmt::format("{}", judged.margins[i])
                            : model.classes[static_cast<std::size_t>(glm::predicted_class(judged.margins, rows, i))];
     for (std::size_t k = 0; probable && k < model.outputs(); ++k) all[i].probabilities.push_back(probabilities[k * rows + i]);
+    if (model.task == glm::Task::kSquaredHinge) all[i].decision = judged.margins[i];
   }
   return all;
 }
@@ -55,12 +58,14 @@ std::vector<Prediction> predictions(const glm::Model& model, const catalog::Judg
 std::string as_csv(const glm::Model& model, const std::vector<Prediction>& all) {
   std::string out = "id,prediction";
   if (model.task == glm::Task::kLogistic) out += ",probability";
+  if (model.task == glm::Task::kSquaredHinge) out += ",decision";
   if (model.task == glm::Task::kSoftmax)
     for (const std::string& name : model.classes) out += "," + quoted("probability=" + name);
   out += "\n";
   for (const Prediction& row : all) {
     out += quoted(row.id) + "," + quoted(row.predicted);
     for (const double p : row.probabilities) out += fmt::format(",{}", p);
+    if (row.decision) out += fmt::format(",{}", *row.decision);
     out += "\n";
   }
   return out;
@@ -72,17 +77,30 @@ std::string as_json(const std::vector<Prediction>& all) {
     nlohmann::ordered_json entry{{"id", row.id}, {"prediction", row.predicted}};
     if (row.probabilities.size() == 1) entry["probability"] = row.probabilities.front();
     if (row.probabilities.size() > 1) entry["probabilities"] = row.probabilities;
+    if (row.decision) entry["decision"] = *row.decision;
     list.push_back(std::move(entry));
   }
   return nlohmann::ordered_json{{"predictions", std::move(list)}}.dump(1) + "\n";
+}
+
+std::vector<std::string> files_read(const PredictOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& model : options.model)
+    for (std::string& file : catalog::files_of_run(model)) files.push_back(std::move(file));
+  for (const std::string& file : options.data) {
+    files.push_back(file);
+    if (const std::size_t cut = file.find('='); cut != std::string::npos) files.push_back(file.substr(cut + 1));  // PARTY=FILE
+  }
+  return files;
 }
 
 Result<int> predict(const PredictOptions& options) {
   if (const auto folder = std::filesystem::path(options.out).parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
     return fail(bad_input({options.out, 0, "--out"}, "lies in a folder that is not there"));
   PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
+  if (!options.out.empty()) PARLEY_CHECK(refuse_input(options.out, files_read(options)));
   PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, options.data, data::LabelUse::kNone));
-  const glm::Model& model = parts.front().trained.model;
+  const glm::Model& model = catalog::with_labels(parts).model;
   const std::vector<Prediction> all = predictions(model, judged);
   const std::string text = options.json ? as_json(all) : as_csv(model, all);
   say_notes(judged.notes);
@@ -99,15 +117,20 @@ Result<int> predict(const PredictOptions& options) {
 void add_predict(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
-  verb->add_option("--model", options->model, "Folder of a run (or its model.json)")->required();
+  verb->add_option("--model", options->model,
+                   "Folder of a run (or its model.json); of a model that parties keep in parts: the part of every party")
+      ->required();
   verb->add_option("--data", options->data,
                    "Tables with the columns that the model was trained on; of a model in parts: PARTY=FILE for each party")
       ->required();
-  verb->add_option("--out", options->out, "Write to this file instead of stdout (through a symbolic link; never over a device or a pipe)");
+  verb->add_option("--out", options->out,
+                   "Write to this file instead of stdout (through a symbolic link; never over the table, the model, a device or a pipe)");
   verb->add_flag("--json", options->json, "JSON instead of CSV");
   verb->footer(
       "Example:\n"
-      "  parley predict --model out/readmission --data examples/readmission/clinic.csv --out predictions.csv");
+      "  parley predict --model out/readmission --data examples/readmission/clinic.csv --out predictions.csv\n\n"
+      "Rows have the ids of the table, or numbers where it has none. Beside a predicted class stands its probability (logistic), that of\n"
+      "every class (softmax), or the decision value, above 0 for the positive class (squared hinge).");
   verb->callback([options, &exit] { exit.finish(predict(*options)); });
 }
 

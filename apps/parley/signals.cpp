@@ -4,6 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
+
+#include "parley/data/write.h"
+
 namespace parley::app {
 
 namespace {
@@ -35,6 +39,14 @@ void StopSignals::watch() {
     const std::lock_guard lock(mutex_);
     if (wake_) wake_();
   }
+}
+
+CleanEnd::CleanEnd() {
+  signals_.then([] {
+    data::Outputs::abandon_all();
+    std::fputs("parley: interrupted; unfinished files were removed\n", stderr);
+    ::_exit(1);
+  });
 }
 
 void StopSignals::then(std::function<void()> wake) {

@@ -26,4 +26,13 @@ class StopSignals {
   std::thread thread_;
 };
 
+// While it lives, Ctrl-C and SIGTERM end the program at once and leave no unfinished file behind. Made before any other thread.
+class CleanEnd {
+ public:
+  CleanEnd();
+
+ private:
+  StopSignals signals_;
+};
+
 }  // namespace parley::app

@@ -1,6 +1,7 @@
 #include "apps/parley/tls_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <ctime>
 #include <filesystem>
@@ -21,6 +22,12 @@ Result<std::string> read_pem(const fs::path& file, const std::string& remedy) {
 
 }  // namespace
 
+void warn_of_open_key(const std::string& file) {
+  struct stat found {};
+  if (::stat(file.c_str(), &found) != 0 || (found.st_mode & (S_IRWXG | S_IRWXO)) == 0) return;
+  fmt::print(stderr, "parley: warning: {0}: is a private key that others than its owner can read; chmod 600 {0}\n", file);
+}
+
 Result<transport::Credentials> read_credentials(const std::string& folder, const std::string& name) {
   const fs::path authority = fs::path(folder) / "ca.pem";
   const fs::path certificate = fs::path(folder) / (name + ".pem");
@@ -31,7 +38,10 @@ Result<transport::Credentials> read_credentials(const std::string& folder, const
   PARLEY_TRY(credentials.certificate, read_pem(certificate, remedy));
   PARLEY_TRY(credentials.key, read_pem(key, remedy));
   const auto flaw = secure::flaw_of(credentials.authority, {credentials.certificate, credentials.key}, name, std::time(nullptr));
-  if (!flaw) return credentials;
+  if (!flaw) {
+    warn_of_open_key(key.string());
+    return credentials;
+  }
   using In = secure::Flaw::In;
   const fs::path& file = flaw->in == In::kAuthority ? authority : flaw->in == In::kKey ? key : certificate;
   return fail(bad_input({file.string(), 0, ""}, flaw->what));

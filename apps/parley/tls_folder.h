@@ -8,6 +8,11 @@
 namespace parley::app {
 
 // An error, in the words of whoever holds the files, when the others would not believe them.
+// Warns of a key that others can read.
 Result<transport::Credentials> read_credentials(const std::string& folder, const std::string& name);
+
+// One line on stderr when the group or the world can read the key or replace it: whoever can may pose as its owner. The key is used all the
+// same, since who mounts it there may have no other choice.
+void warn_of_open_key(const std::string& file);
 
 }  // namespace parley::app

@@ -9,10 +9,10 @@
 #include "apps/parley/progress.h"
 #include "apps/parley/train_mpi.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/model_parts.h"
 #include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
 #include "parley/core/files.h"
+#include "parley/core/text.h"
 #include "parley/core/threads.h"
 
 namespace parley::app {
@@ -30,14 +30,6 @@ struct TrainOptions {
   bool quiet = false;
 };
 
-// A model without privacy can be made again for nothing, and a new run takes its place; a private one has cost budget.
-Result<void> check_replaceable(const std::string& out) {
-  PARLEY_TRY(const bool paid, catalog::holds_private_model(out));
-  if (!paid) return {};
-  return fail(bad_input({(std::filesystem::path(out) / "model.json").string(), 0, ""},
-                        "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
-}
-
 Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, const TrainOptions& options) {
   watch_interrupts();
   ProgressLine line(options.quiet);
@@ -45,7 +37,7 @@ Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, cons
                                line.step(progress);
                                return !interrupted();
                              },
-                             [&](const std::string& what) { line.phase(what); }};
+                             [&](const std::string& what) { line.phase(what); }, interrupted};
   return catalog::run(job, watch);
 }
 
@@ -81,7 +73,7 @@ Result<int> train(const TrainOptions& options) {
   else
     fmt::print("{}", catalog::result_table(job, outcome, context));
   if (outcome.fit.stop == algorithms::Stop::kInterrupted) {
-    fmt::print(stderr, "parley: interrupted; the best model so far is in {}\n", context.model_path);
+    fmt::print(stderr, "parley: interrupted; the model so far is in {}\n", context.model_path);
     return 1;
   }
   if (outcome.fit.stop == algorithms::Stop::kStalled) {
@@ -90,8 +82,8 @@ Result<int> train(const TrainOptions& options) {
     return 1;
   }
   if (outcome.fit.stop == algorithms::Stop::kBudgetEnded) {
-    fmt::print(stderr, "parley: the privacy budget ended after {} iterations; the model of those iterations is in {}\n",
-               outcome.fit.iterations, context.model_path);
+    fmt::print(stderr, "parley: the privacy budget ended after {}; the model that it paid for is in {}\n",
+               counted(outcome.fit.iterations, "iteration"), context.model_path);
     return static_cast<int>(Fault::kBudgetEnded);
   }
   return 0;
@@ -117,7 +109,7 @@ void add_train(CLI::App& app, Exit& exit) {
   verb->footer(
       "Example:\n"
       "  parley train examples/readmission/job.toml --set model.l1=0.01 --out out/readmission\n\n"
-      "Ctrl-C stops the training and keeps the best model so far (exit 1).");
+      "Ctrl-C stops the training and keeps the model so far (exit 1); before the first iteration nothing is written.");
   verb->callback([options, &exit] { exit.finish(train(*options)); });
 }
 

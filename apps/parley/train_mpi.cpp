@@ -15,6 +15,7 @@
 #include "parley/catalog/site.h"
 #include "parley/catalog/stopwatch.h"
 #include "parley/core/files.h"
+#include "parley/core/text.h"
 #include "parley/rounds/local_parties.h"
 #include "parley/transport/mpi/mpi_channel.h"
 
@@ -102,6 +103,7 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& o
 
 Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const MpiRun& options) {
   if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
+  PARLEY_CHECK(catalog::check_federated(job));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {
@@ -109,8 +111,8 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     transport::MpiWorld::abort(error.exit_code());
   };
   if (world.size() != static_cast<int>(job.parties.size()))
-    give_up(bad_input({job.file, 0, "party"}, fmt::format("{0} parties need as many ranks: mpirun -n {0}", job.parties.size()),
-                      fmt::format("{} ranks", world.size())));
+    give_up(bad_input({job.file, 0, "party"}, fmt::format("every party needs a rank of its own: mpirun -n {}", job.parties.size()),
+                      counted(world.size(), "rank")));
   const catalog::Stopwatch reading;
   const auto party = OwnParty::read(job, world.rank(), options.out);
   if (!party) give_up(party.error());
@@ -140,10 +142,11 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     if (job.privacy) {
       PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
       outcome.notes = outcome.privacy->notes;
-      for (catalog::ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+      for (catalog::Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
     }
-    outcome.trained = outcome.parts.front().trained;
+    outcome.trained = outcome.parts.front();
     outcome.communication = run->communication;
+    outcome.train.rows = catalog::records_of(*job.federation, run->parties);
     outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();
     outcome.fit.stop = run->learnt.stop;
     outcome.fit.iterations = static_cast<int>(run->learnt.rounds);

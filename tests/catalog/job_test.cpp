@@ -1,5 +1,6 @@
 #include "parley/catalog/job.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace parley;
@@ -50,8 +51,26 @@ TEST(Job, PathsAreRelativeToTheJob) {
 }
 
 TEST(Job, RefusesUnknownKeysWithASuggestion) {
-  EXPECT_EQ(refusal(kGood, {"model.l1_radus=3"}), "--set: l1_radus: unknown key; did you mean 'l1_radius'?");
-  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}), "--set: tolerence: unknown key; did you mean 'tolerance'?");
+  EXPECT_EQ(refusal(kGood, {"model.l1_radus=3"}), "--set: model.l1_radus: unknown key; did you mean 'l1_radius'?");
+  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}), "--set: algorithm.tolerence: unknown key; did you mean 'tolerance'?");
+}
+
+TEST(Job, ASectionThatWasSetIsBlamedOnTheCommandLine) {
+  EXPECT_EQ(refusal(kGood, {"foo.bar=1"}).find("--set: foo: unknown key"), 0U);
+  const std::string known = refusal(kGood, {"l2=1"});
+  for (const char* section : {"model", "privacy", "tune", "network"}) EXPECT_NE(known.find(section), std::string::npos) << known;
+}
+
+TEST(Job, RefusesDataWithoutAName) {
+  EXPECT_EQ(refusal(kGood, {"party.site.data=\"\""}), "--set: party.1.data: must not be empty");
+}
+
+TEST(Job, RefusesAPartyWhoseNameIsNoNameOfAFolderOrOfACertificate) {
+  for (const char* name : {"", "..", "a/b", "a b", "coordinator", "ca", "a\\u0007b"}) {
+    std::string text = kGood;
+    text.replace(text.find("\"site\""), 6, fmt::format("\"{}\"", name));
+    EXPECT_NE(refusal(text).find("party.1.name: "), std::string::npos) << name << ": " << refusal(text);
+  }
 }
 
 TEST(Job, RefusesAnUnknownAlgorithm) {

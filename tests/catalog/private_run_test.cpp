@@ -415,8 +415,8 @@ TEST_F(PrivateRun, TheIntroductionIsPublic) {
 TEST_F(PrivateRun, TheAccountSaysWhatWasSpentAndWhatIsLeft) {
   budget(3.0, 1e-4);
   whole_run();
-  EXPECT_NE(account_.find("is 'test': fed-iter-ht, of site, other"), std::string::npos) << account_;
+  EXPECT_NE(account_.find("is 'test': logistic by fed-iter-ht, of site, other"), std::string::npos) << account_;
   EXPECT_NE(account_.find("8 noisy values or vectors for epsilon"), std::string::npos) << account_;
-  EXPECT_NE(account_.find("is charged; epsilon"), std::string::npos) << account_;
+  EXPECT_NE(account_.find("is charged epsilon"), std::string::npos) << account_;
   EXPECT_NE(account_.find("is left"), std::string::npos) << account_;
 }

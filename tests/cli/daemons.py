@@ -125,17 +125,12 @@ class FederationTest(CliTest):
                     break
                 coordinator.kill()
                 coordinator.wait()
-                # Without a checkpoint it had nothing left to do but to exit: once more would be another run.
-                if (self.folder / out / "result.json").exists() and not (self.folder / out / "checkpoint").exists():
-                    coordinator = None
-                    break
                 coordinator = self.coordinate(job, out)
             elif parties[victim].poll() is None:
                 parties[victim].kill()
                 parties[victim].wait()
                 parties[victim] = join(victim)
-        if coordinator is not None:
-            self.finish(coordinator)
+        self.finish(coordinator)
         # A party that was killed after it had closed the run has nothing left to do, and dials a coordinator that is gone.
         for party in parties.values():
             party.terminate()

@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import signal
 import socket
@@ -24,6 +25,7 @@ class Daemons(FederationTest):
         self.assertFalse((self.folder / "out" / "checkpoint").exists())
         account = (self.folder / "north" / "state" / "jobs.log").read_text()
         self.assertIn("asked to take part in", account)
+        self.assertRegex(account, r"is 'together': logistic by fed-iter-ht, of .*; no privacy: what leaves is not protected\n")
         self.assertIn("over: 20 rounds answered", account)
 
     def test_the_time_between_continents_is_told(self):
@@ -63,13 +65,25 @@ class Daemons(FederationTest):
         job = self.split_by_rows(rounds=4)
         self.port = 1
         quiet = self.spawn("join", self.site("north"), "--quiet")
-        coordinator = self.spawn("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", "--quiet")
-        while not (self.folder / "out" / "checkpoint").exists():
+        self.port = 0
+        coordinator = self.coordinate(job, "out", "--quiet")
+        coordinator.send_signal(signal.SIGINT)
+        self.finish(coordinator, code=1)
+        coordinator = self.spawn("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out", "other", "--quiet")
+        while not (self.folder / "other" / "checkpoint").exists():
             time.sleep(0.01)
         coordinator.send_signal(signal.SIGINT)
         quiet.send_signal(signal.SIGINT)
         self.assertEqual(self.finish(coordinator, code=1), "parley: stopped after round 0; the same command goes on from there\n")
         self.assertEqual(self.finish(quiet), "")
+
+    def test_a_port_that_the_system_chose_is_told_also_when_quiet(self):
+        job = self.split_by_rows(rounds=4)
+        coordinator = self.coordinate(job, "out", "--quiet")
+        parties = [self.join(name, "--quiet") for name in self.PARTIES]
+        self.assertEqual(self.finish(coordinator), f"parley: listening on port {self.port} for north, south, west\n")
+        for party in parties:
+            self.assertEqual(self.finish(party), "")
 
     def said_by(self, name, what, **site):
         """A daemon that goes on dialling, and why it says it has to."""
@@ -114,6 +128,17 @@ class Daemons(FederationTest):
         self.refuses("join", self.site("south"), says="south.pem: is no certificate (PEM)")
         self.assertFalse((self.folder / "out").exists())
 
+    def test_a_key_that_others_can_read_is_warned_of_and_used(self):
+        job = self.split_by_rows(rounds=2)
+        for name in ("coordinator", "north"):
+            (self.folder / "keys" / f"{name}.key").chmod(0o644)
+        coordinator = self.coordinate(job, "out", "--quiet")
+        parties = [self.join(name, "--quiet") for name in self.PARTIES]
+        said = [self.finish(process) for process in (coordinator, *parties)]
+        for name, lines in zip(("coordinator", *self.PARTIES), said, strict=True):
+            warned = re.findall(rf"warning: (\S*{name}.key): is a private key that others than its owner can read; chmod 600 \1\n", lines)
+            self.assertEqual(len(warned), 1 if name in ("coordinator", "north") else 0, lines)
+
     def test_a_run_that_may_proceed_begins_without_a_site_that_does_not_allow_it(self):
         job = self.split_by_rows(rounds=4, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n')
         coordinator = self.coordinate(job)
@@ -128,6 +153,28 @@ class Daemons(FederationTest):
         self.refuses("coordinate", job, "--set", "rounds.quorum=4", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
                      says="is more than the job's 3 parties")
 
+    def test_a_run_that_proceeds_tells_who_was_missing_and_how_often(self):
+        job = self.split_by_rows(rounds=1, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 5\nquorum = 2\n')
+        coordinator = self.coordinate(job)
+        west = self.join("west")
+        while "west is ready" not in "".join(coordinator.lines):
+            time.sleep(0.01)
+        west.kill()  # it has a part in the run, which begins with the others
+        west.wait()
+        parties = [self.join(name) for name in self.PARTIES[:2]]
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        result = self.result()
+        answered = {party["party"]: party["rounds_answered"] for party in result["communication"]["per_party"]}
+        self.assertEqual(answered, {"north": 1, "south": 1, "west": 0})
+        self.assertEqual(result["notes"][0], "party 'west' answered 0 of 1 round")
+        self.assertIn("note: party 'west' answered 0 of 1 round", coordinator.stdout.read())
+        # The time is spent on waiting.
+        self.assertGreater(result["time"]["wait_seconds"], 4)
+        self.assertLess(result["time"]["compute_seconds"], result["time"]["wait_seconds"])
+        self.assertAlmostEqual(result["time"]["compute_seconds"] + result["time"]["wait_seconds"], result["time"]["total_seconds"], places=6)
+
     def refused_by(self, **site):
         job = self.split_by_rows()
         coordinator = self.coordinate(job)
@@ -141,6 +188,9 @@ class Daemons(FederationTest):
 
     def test_a_site_allows_only_the_algorithms_it_lists(self):
         self.assertIn("limits.algorithms", self.refused_by(limits='algorithms = ["fedavg"]'))
+
+    def test_a_site_that_lists_no_algorithm_allows_none(self):
+        self.assertIn("limits.algorithms", self.refused_by(limits="algorithms = []"))
 
     def test_a_column_that_is_never_to_be_used_keeps_the_site_out(self):
         self.assertIn("limits.never", self.refused_by(limits='never = ["ward"]'))
@@ -163,6 +213,54 @@ class Daemons(FederationTest):
             self.finish(party)
         self.assertEqual(self.model(), self.trained_here(job))
 
+    def rounds_accounted(self, name, what):
+        """Of each line of the account that has it: rounds answered."""
+        return [int(rounds) for rounds in re.findall(what + r" (\d+) rounds? answered, \S+ \S+ left this site", self.account(name))]
+
+    def test_the_account_tells_what_left_in_a_run_that_is_not_over(self):
+        job = self.split_by_rows(rounds=100000)
+        coordinator = self.coordinate(job)
+        north, south, west = (self.join(name) for name in self.PARTIES)
+        while not (self.folder / "north" / "state").exists() or "all are here" not in "".join(coordinator.lines):
+            time.sleep(0.01)
+        [kept] = (self.folder / "north" / "state").glob("*.kept")
+        first = kept.read_bytes()
+        while kept.read_bytes() == first:
+            self.assertIsNone(coordinator.poll())
+        north.send_signal(signal.SIGINT)
+        self.finish(north)
+        [stopped] = self.rounds_accounted("north", "is not over; so far:")
+        self.assertGreater(stopped, 0)
+        south.kill()
+        south.wait()
+        self.assertEqual(self.rounds_accounted("south", "is not over; so far:"), [])
+        again = self.join("south")
+        while "admitted again after a restart" not in self.account("south"):
+            self.assertIsNone(again.poll())
+            time.sleep(0.01)
+        [killed] = self.rounds_accounted("south", "is not over; so far:")
+        self.assertGreaterEqual(killed, stopped)
+        coordinator.send_signal(signal.SIGINT)
+        self.finish(coordinator, code=1)
+        while not self.rounds_accounted("west", "is not over; so far:"):
+            self.assertIsNone(west.poll())
+            time.sleep(0.01)
+
+    def test_the_account_counts_through_restarts(self):
+        job = self.split_by_rows(rounds=200)
+        coordinator = self.coordinate(job)
+        parties = [self.join(name) for name in self.PARTIES]
+        while not list((self.folder / "north").glob("state/*.kept")):
+            time.sleep(0.01)
+        parties[0].kill()
+        parties[0].wait()
+        parties[0] = self.join("north")
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        for name in self.PARTIES:
+            self.assertEqual(self.rounds_accounted(name, "over:"), [200])
+
     def test_a_party_that_stays_away_fails_the_run_when_the_job_says_so(self):
         job = self.split_by_rows(extra='[rounds]\non_missing = "fail"\ndeadline_seconds = 0.5\n')
         coordinator = self.coordinate(job)
@@ -174,6 +272,18 @@ class Daemons(FederationTest):
         self.port = 1
         self.refuses("join", self.site("north", limits="algorythms = []"), says="did you mean 'algorithms'")
         self.refuses("join", self.site("north", limits='algorithms = ["fed-it"]'), says="unknown algorithm")
+
+    def test_a_site_or_a_party_whose_name_no_certificate_can_have_is_refused_in_one_line(self):
+        job = self.split_by_rows()
+        self.port = 1
+        for name in ("../north", "coordinator", ""):
+            site = self.site("north")
+            site.write_text(site.read_text().replace('name = "north"', f'name = "{name}"'))
+            self.refuses("join", site, says="site.name: ")
+            other = self.write("other.toml", job.read_text().replace('name = "north"', f'name = "{name}"'))
+            self.refuses("train", other, "--out", "out", says="party.1.name: ")
+            self.refuses("coordinate", other, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", says="party.1.name: ")
+        self.assertFalse((self.folder / "out").exists())
 
     def test_a_misspelt_name_among_columns_never_to_be_used_is_refused_at_start(self):
         self.split_by_rows()
@@ -219,9 +329,110 @@ class Daemons(FederationTest):
         self.refuses("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", code=1,
                      says="another process holds it")
 
+    def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
+        job = self.split_by_rows()
+        private = ("privacy.epsilon=1", "privacy.delta=1e-5")
+        for settings, says in ((("model.l1=0.1",), "model.l1"), (("data.scale=standardize",), "data.scale"),
+                               (("algorithm.name=fedavg",), "model.sparsity"),
+                               ((*private, "algorithm.batch_growth=0.5"), "algorithm.batch_growth"),
+                               ((*private, "privacy.calibration=paper"), "privacy.calibration"),
+                               ((*private, "privacy.unit=client"), "algorithm.clip")):
+            changed = [word for setting in settings for word in ("--set", setting)]
+            self.refuses("coordinate", job, *changed, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", says=says)
+            self.refuses("train", job, *changed, "--out", "out", says=says)
+        self.assertFalse((self.folder / "out").exists())
+        self.assertFalse((self.folder / "ledger").exists())
+
     def test_coordinate_needs_a_federated_job(self):
         self.refuses("coordinate", self.example("readmission") / "job.toml", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
                      says="is not for several parties")
+
+
+class ColumnDaemons(FederationTest):
+    """Parties that hold columns of the same records keep their parts of the model."""
+    PARTIES = ("clinic", "insurer")
+
+    def vertical_job(self, rounds=5, *more):
+        example = self.example("clinic-and-insurer")
+        job = example / "job.toml"
+        job.write_text(job.read_text().replace("iterations = 2000", f"iterations = {rounds}"))
+        for old, new in more:
+            self.assertIn(old, job.read_text())
+            job.write_text(job.read_text().replace(old, new))
+        return job
+
+    def join(self, name, *more, **site):
+        table = self.folder / "clinic-and-insurer" / name
+        return super().join(name, *more, **{"data": f"{table}.csv", "schema": f"{table}.schema.toml", **site})
+
+    def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
+        job = self.vertical_job()
+        for settings, says in ((("model.l2=0",), "model.l2"), (("model.l1=0.1",), "model.l1"), (("model.sparsity=3",), "model.sparsity"),
+                               (("model.intercept=true",), "model.intercept"), (("data.unit_rows=true",), "data.unit_rows"),
+                               (("privacy.epsilon=1", "privacy.delta=1e-5"), "labels.public"),
+                               (("privacy.epsilon=1", "labels.public=true", "privacy.neighbours=add-remove"), "privacy.neighbours")):
+            changed = [word for setting in settings for word in ("--set", setting)]
+            self.refuses("coordinate", job, *changed, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", says=says)
+            self.refuses("train", job, *changed, "--out", "out", says=says)
+        self.assertFalse((self.folder / "out").exists())
+        self.assertFalse((job.parent / "ledger").exists())
+
+    def test_the_result_tells_where_the_parts_are_and_counts_records_once(self):
+        job = self.vertical_job()
+        coordinator = self.coordinate(job)
+        parties = [self.join(name) for name in self.PARTIES]
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        self.trained_here(job)
+        result, here = self.result(), self.result("here")
+        self.assertEqual(result["metrics"]["train"]["rows"], here["metrics"]["train"]["rows"])
+        self.assertEqual(result["privacy"], here["privacy"])
+        self.assertIn("not private", result["privacy"]["statement"])
+        model = result["model"]
+        self.assertEqual((model["path"], model["nonzeros"], model["columns"]), (None, None, here["model"]["columns"]))
+        shown = coordinator.stdout.read()
+        for part, name in zip(model["parts"], self.PARTIES, strict=True):
+            self.assertEqual(part["party"], name)
+            self.assertTrue((self.folder / name / part["path"].replace("STATE", "state") / "model.json").exists(), part)
+            self.assertRegex(shown, rf"part of {name} +{part['columns']} columns, there in {part['path']}")
+        self.assertNotIn("model in", shown)
+        self.assertNotIn("nonzero", shown)
+        self.assertIn("This run is not private", shown)
+
+    def test_parts_that_stay_at_the_sites_predict_together_and_not_alone(self):
+        job = self.vertical_job()
+        coordinator = self.coordinate(job)
+        parties = [self.join(name) for name in self.PARTIES]
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        self.trained_here(job)
+        parts = [self.folder / name / part["path"].replace("STATE", "state")
+                 for name, part in zip(self.PARTIES, self.result()["model"]["parts"], strict=True)]
+        for name, part in zip(self.PARTIES, parts, strict=True):
+            self.assertIn(f"leaves this site's part of the model in {part}", (self.folder / name / "state" / "jobs.log").read_text())
+        tables = [f"{name}={job.parent / name}.csv" for name in self.PARTIES]
+        predicted = self.succeeds("predict", "--model", "here", "--data", *tables).stdout
+        self.assertEqual(self.succeeds("predict", "--model", *parts, "--data", *tables).stdout, predicted)
+        self.assertEqual(self.succeeds("predict", "--model", *reversed(parts), "--data", *reversed(tables)).stdout, predicted)
+        self.assertEqual(self.json_of("evaluate", "--model", *parts, "--data", *tables)["metrics"],
+                         self.json_of("evaluate", "--model", "here", "--data", *tables)["metrics"])
+        for p, alone in enumerate(self.PARTIES):
+            for part in (parts[p], parts[p] / "model.json", self.folder / "here" / f"part-{p + 1}"):
+                for verb in ("predict", "evaluate"):
+                    self.refuses(verb, "--model", part, "--data", tables[p].split("=")[1],
+                                 says=f"the part of '{alone}' alone")
+        self.refuses("predict", "--model", parts[0], parts[0], "--data", *tables, says="the part of 'clinic', and so is")
+        self.refuses("predict", "--model", parts[0], self.trained_whole(job), "--data", *tables, says="is a whole model")
+        self.succeeds("train", job, "--set", "model.l2=0.5", "--out", "other")
+        self.refuses("predict", "--model", parts[0], "other/part-2", "--data", *tables, says="is not of the same run")
+        # Nothing is written over a part either.
+        self.refuses("predict", "--model", *parts, "--data", *tables, "--out", parts[1] / "model.json", says="is the file to read")
+
+    def trained_whole(self, job):
+        self.succeeds("train", self.example("readmission") / "job.toml", "--out", "whole")
+        return "whole"
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 import csv
 import gzip
 import json
+import os
+import signal
+import subprocess
 import unittest
 
-from parley_cli import CliTest
+from parley_cli import BINARY, CliTest
 
 PATIENTS = """id,age,bmi,readmitted
 p1,64,31.50,yes
@@ -84,6 +87,40 @@ data = "table.csv"
         self.refuses("train", "job.toml", "--set", "party.site.schema=s.toml", "--out", "other", "--quiet",
                      says="table.csv:2: size: must be a finite number, with a decimal point and no commas (got '3,14')")
 
+    def test_words_for_true_and_false_are_one_column_with_and_without_a_schema(self):
+        self.write("job.toml", self.JOB)
+        self.write("table.csv", "smoker,size,y\nyes,1,2\nno,2,3\nyes,3,5\nno,5,1\n")
+        said = self.json_of("data", "describe", "table.csv", "--schema-out", "s.toml")
+        self.assertEqual(said["features"], 2)
+        models = []
+        for name, more in (("without", ()), ("with", ("--set", "party.site.schema=s.toml", "--set", "data.scale=none"))):
+            self.succeeds("train", "job.toml", "--set", "data.scale=none", "--out", name, "--quiet", *more)
+            models.append(json.loads((self.folder / name / "model.json").read_text())["columns"])
+        for without, with_schema in zip(*models, strict=True):
+            self.assertEqual((without["name"], without["weight"]), (with_schema["name"], with_schema["weight"]))
+        self.assertEqual([column["name"] for column in models[0]], ["smoker", "size"])
+        self.write("new.csv", "smoker,size\nno,2\n")
+        self.succeeds("predict", "--model", "without", "--data", "new.csv")
+        # A cell that is missing is neither: the two stay categories, with a level for it.
+        self.write("table.csv", "smoker,size,y\nyes,1,2\nno,2,3\nyes,3,5\n,5,1\n")
+        self.succeeds("train", "job.toml", "--set", "model.l2=1", "--out", "missing", "--quiet")
+        columns = json.loads((self.folder / "missing/model.json").read_text())["columns"]
+        self.assertEqual([column["name"] for column in columns], ["smoker=no", "smoker=yes", "smoker=(missing)", "size"])
+
+    def test_the_draft_replaces_no_table_and_no_schema_unasked(self):
+        table = self.write("v.csv", "a,y\n1,2\n3,4\n")
+        before = table.read_bytes()
+        (self.folder / "link.toml").symlink_to("v.csv")
+        os.link(table, self.folder / "twin.toml")
+        for out in ("v.csv", "./v.csv", "link.toml", "twin.toml"):
+            self.refuses("data", "describe", "v.csv", "--schema-out", out, "--force", says=f"{out}: is the file to read")
+        self.write("s.toml", "mine")
+        self.refuses("data", "describe", "v.csv", "--schema-out", "s.toml", says="s.toml: exists; --force replaces it")
+        self.assertEqual((self.folder / "s.toml").read_text(), "mine")
+        self.succeeds("data", "describe", "v.csv", "--schema-out", "s.toml", "--force")
+        self.assertIn("[[column]]", (self.folder / "s.toml").read_text())
+        self.assertEqual(table.read_bytes(), before)
+
     def test_lists_of_words_with_commas_are_categories_as_before(self):
         self.write("table.csv", "kind;code;y\na,b;1,x;1\nc,d;2,y;2\na,b;1,x;3\n")
         self.assertEqual([note for note in self.json_of("data", "describe", "table.csv")["notes"] if "commas" in note], [])
@@ -126,6 +163,32 @@ class Split(CliTest):
         cities = {row["customer"]: row["city"] for row in customers}
         self.assertEqual([(cities[row["customer"]], row["amount"]) for row in fact], [("Bern", "5"), ("Basel", "7"), ("Bern", "9")])
 
+    def test_parts_get_their_schema_and_the_drafted_job_trains(self):
+        self.example("readmission")
+        split = ("data", "split", "readmission/clinic.csv", "--schema", "readmission/clinic.schema.toml")
+        rows = self.succeeds(*split, "--parts", 3, "--skew", "label", "--out", "people")
+        columns = self.succeeds(*split, "--by", "columns", "--groups", "age,ward;creatinine,*", "--names", "clinic,lab",
+                                "--label-party", "lab", "--out", "columns")
+        for folder, done in (("people", rows), ("columns", columns)):
+            self.assertIn(f"next: parley train {folder}/job.toml\n", done.stdout)
+            result = self.json_of("train", f"{folder}/job.toml", "--out", f"{folder}/run", "--quiet")
+            self.assertEqual(result["status"], "done")
+        clinic = (self.folder / "columns/clinic.schema.toml").read_text()
+        self.assertEqual([name in clinic for name in ('"age"', '"ward"', '"id"', '"creatinine"', '"readmitted"')],
+                         [True, True, True, False, False])
+        self.refuses(*split, "--by", "tables", "--key", "ward", "--out", "tables", says="--schema")
+
+    def test_a_table_without_a_label_is_not_said_to_train(self):
+        self.write("in.csv", "a,b\n1,2\n3,4\n5,6\n7,8\n")
+        done = self.succeeds("data", "split", "in.csv", "--out", "parts")
+        self.assertIn("no label column was found", done.stdout)
+        self.assertNotIn("next:", done.stdout)
+
+    def test_columns_beyond_counting_are_refused(self):
+        self.write("h.libsvm", "1 1:2 2147483646:3\n0 5:1\n")
+        self.refuses("data", "split", "h.libsvm", "--by", "columns", "--out", "parts",
+                     says="h.libsvm: index: must be at most 16777216, to split by columns (got '2147483646')")
+
     def test_contradictions_are_refused_and_nothing_is_written(self):
         self.write("patients.csv", PATIENTS)
         for arguments, says in [(("--by", "rows", "--groups", "age;bmi"), "--groups"),
@@ -150,6 +213,36 @@ class Convert(CliTest):
         self.succeeds("data", "convert", "a.csv", "a.libsvm")
         self.succeeds("data", "convert", "a.csv", "a.libsvm.gz")
         self.assertEqual(gzip.decompress((self.folder / "a.libsvm.gz").read_bytes()), (self.folder / "a.libsvm").read_bytes())
+
+    def test_what_is_read_is_never_written_over(self):
+        self.write("in.csv", PATIENTS)
+        schema = self.succeeds("data", "describe", "in.csv", "--label", "readmitted", "--schema-out", "s.toml") and self.folder / "s.toml"
+        before = schema.read_bytes()
+        convert = ("data", "convert", "in.csv", "out.libsvm", "--label", "readmitted", "--schema", "s.toml", "--force", "--names")
+        self.refuses(*convert, "s.toml", says="s.toml: is the file to read")
+        self.refuses(*convert, "in.csv", says="in.csv: is the file to read")
+        self.assertFalse((self.folder / "out.libsvm").exists())
+        self.assertEqual(schema.read_bytes(), before)
+        self.write("party-1.csv", PATIENTS)
+        self.refuses("data", "split", "party-1.csv", "--label", "readmitted", "--out", ".", "--force", says="is the file to read")
+        self.assertEqual((self.folder / "party-1.csv").read_text(), PATIENTS)
+        os.mkfifo(self.folder / "pipe.csv")
+        self.refuses("data", "convert", "in.csv", "pipe.csv", "--force", says="pipe.csv: is not a regular file, and is left as it is")
+
+    def test_a_stop_leaves_no_unfinished_file(self):
+        for signal_sent in (signal.SIGINT, signal.SIGTERM):
+            os.mkfifo(self.folder / "in.csv")
+            run = subprocess.Popen([BINARY, "data", "convert", "in.csv", "new/out.csv", "--from", "csv"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with open(self.folder / "in.csv", "w") as data:  # waits for the reader, which has its output open
+                data.write("y,a\n1,2\n")
+                data.flush()
+                self.assertTrue(list((self.folder / "new").glob(".out.csv.*")))
+                run.send_signal(signal_sent)
+                said, told = run.communicate(timeout=60)
+            self.assertEqual((run.returncode, said, told), (1, "", "parley: interrupted; unfinished files were removed\n"))
+            self.assertEqual([path.name for path in self.folder.iterdir()], ["in.csv"])
+            (self.folder / "in.csv").unlink()
 
     def test_bad_input_leaves_no_file(self):
         self.write("ragged.csv", "y,u\n1,2\n-1,3,4\n")

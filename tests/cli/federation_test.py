@@ -43,6 +43,23 @@ class HorizontalTest(CliTest):
         for name in ("fed-iter-ht", "fed-ht", "distributed-iht"):
             self.assertEqual(self.json_of("train", job, "--set", f"algorithm.name={name}", "--set", "algorithm.iterations=3")["status"], "done")
 
+    def test_the_positive_class_is_the_second_level_of_the_schema(self):
+        rows = "".join(f"{k % 7},{('sick', 'well')[k % 7 > 3]}\n" for k in range(40))
+        parties = ""
+        for name, levels in (("a", '["well", "sick"]'), ("b", '["well", "sick"]'), ("c", '["sick", "well"]')):
+            self.write(f"{name}.csv", "x,state\n" + rows)
+            self.write(f"{name}.toml", f'[[column]]\nname = "x"\ntype = "number"\nlower = 0\nupper = 7\n'
+                                       f'[[column]]\nname = "state"\ntype = "label"\nlevels = {levels}\n')
+            if name != "c":
+                parties += f'[[party]]\nname = "{name}"\ndata = "{name}.csv"\nschema = "{name}.toml"\n'
+        head = '[job]\npartition = "horizontal"\ntask = "logistic"\n[algorithm]\nname = "fedavg"\niterations = 3\n'
+        self.succeeds("train", self.write("job.toml", head + parties), "--out", "out")
+        self.assertEqual(json.loads((self.folder / "out" / "model.json").read_text())["classes"], ["well", "sick"])
+        mixed = self.write("mixed.toml", head + parties.replace("b.toml", "c.toml"))
+        self.refuses("train", mixed, says="party.b: its schema orders the levels of the label otherwise than that of 'a'")
+        self.succeeds("train", mixed, "--set", 'labels.positive="sick"', "--out", "named")
+        self.assertEqual(json.loads((self.folder / "named" / "model.json").read_text())["classes"], ["well", "sick"])
+
     def rows_by_class(self):
         draw = random.Random(4)
         self.write("all.csv", "a,b,y\n" + "".join(
@@ -58,6 +75,29 @@ class HorizontalTest(CliTest):
         self.assertEqual(model["classes"], ["x", "y", "z"])
         self.assertEqual(self.json_of("evaluate", "--model", "out/split", "--data", "all.csv")["metrics"]["accuracy"],
                          result["metrics"]["train"]["accuracy"])
+
+    def classes_of(self, job, *settings):
+        self.succeeds("train", job, *settings, "--out", "ordered", "--quiet")
+        return json.loads((self.folder / "ordered" / "model.json").read_text())["classes"]
+
+    def test_listed_classes_keep_their_order_on_one_site_as_among_parties(self):
+        parties = self.rows_by_class()
+        site = self.write("site.toml", '[job]\ntask = "softmax"\n[model]\nl2 = 0.01\n[algorithm]\nname = "exact"\n'
+                                       '[[party]]\nname = "all"\ndata = "all.csv"\n')
+        for job in (site, parties):
+            self.assertEqual(self.classes_of(job), ["x", "y", "z"], job)
+            self.assertEqual(self.classes_of(job, "--set", 'labels.classes=["y", "z", "x"]'), ["y", "z", "x"], job)
+        self.write("two.csv", "a,b,y\n" + "".join(f"{i % 7},{i % 3},{'no' if i % 2 else 'yes'}\n" for i in range(40)))
+        self.succeeds("data", "split", "two.csv", "--out", "halves", "--parts", 2)
+        site.write_text(site.read_text().replace("softmax", "logistic").replace("all.csv", "two.csv"))
+        for job in (site, self.folder / "halves" / "job.toml"):
+            self.assertEqual(self.classes_of(job), ["no", "yes"], job)
+            listed = ("--set", 'labels.classes=["yes", "no"]')
+            self.assertEqual(self.classes_of(job, *listed), ["yes", "no"], job)
+            self.assertEqual(self.classes_of(job, *listed, "--set", "labels.positive=yes"), ["no", "yes"], job)
+            self.refuses("train", job, "--set", 'labels.classes=["yes", "maybe"]', "--out", "ordered", says="none of the known classes")
+            self.refuses("train", job, "--set", 'labels.classes=["no", "yes", "maybe"]', "--out", "ordered",
+                         says="a binary task has two classes")
 
     def test_parties_with_other_columns_are_refused(self):
         self.write("a.csv", "u,v,y\n1,2,0\n2,1,1\n")
@@ -95,7 +135,22 @@ class PrivateTest(CliTest):
         self.assertGreater(privacy["epsilon"], 1.8)
         self.assertEqual(privacy["releases"], 3 * 6 * 10)
         self.assertIn("3 parties, each with records of its own", privacy["statement"])
+        self.assertIn("The model is covered", privacy["statement"])
         self.succeeds("ledger", "verify", "hospitals/ledger")
+
+    def test_a_job_that_is_refused_sets_no_budget(self):
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"))
+        self.refuses("train", job, "--set", "privacy.epsilon=1", "--set", "privacy.delta=1e-5", says="labels.public")
+        # Found only when the first party was looked at and found good.
+        right = ("train", job, "--set", "labels.public=true", "--set", "privacy.epsilon=3", "--set", "privacy.delta=1e-5", "--out", "out")
+        insurer = job.parent / "insurer.schema.toml"
+        whole = insurer.read_text()
+        insurer.write_text(whole.replace("[table]\n", "[table]\nconfirmed = false\n"))
+        self.refuses(*right, "--set", "privacy.epsilon=1", says="confirmed")
+        insurer.write_text(whole)
+        self.succeeds(*right, "--quiet")
+        for purse in self.json_of("ledger", "show", job.parent / "ledger")["purses"]:
+            self.assertEqual(purse["budget"]["epsilon"], 3)
 
     def test_parties_with_parts_of_a_record_cost_it_the_sum(self):
         job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
@@ -105,6 +160,12 @@ class PrivateTest(CliTest):
         self.assertGreater(privacy["epsilon"], 1.8)
         self.assertEqual(privacy["releases"], 2 * 5)
         self.assertIn("whose costs add up", privacy["statement"])
+        # Each party computes its part from its own data: what it sends is noisy, the part is not.
+        self.assertIn("Labels are declared public, and nothing is claimed about them.", privacy["statement"])
+        self.assertIn("What a party sends is covered, and whatever the others make of it. Its own part of the model is not", privacy["statement"])
+        self.assertNotIn("The model is covered", privacy["statement"])
+        part = json.loads((self.folder / "out" / "part-1" / "model.json").read_text())
+        self.assertEqual(part["provenance"]["privacy"], privacy["statement"])
 
     def test_a_budget_that_ends_keeps_the_model(self):
         job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 6"))

@@ -58,6 +58,7 @@ class MpiTest(CliTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         here, there = (json.loads((self.folder / out / "result.json").read_text()) for out in ("here", "ranks"))
         self.assertEqual(here["communication"], there["communication"])
+        self.assertEqual(here["metrics"]["train"]["rows"], there["metrics"]["train"]["rows"])
         self.assertEqual(here["rounds"], there["rounds"])
         models = sorted(path.relative_to(self.folder / "here") for path in (self.folder / "here").rglob("model.json"))
         for model in models:

@@ -105,6 +105,15 @@ class Rows(Parity):
                 self.check(job, private, over_mpi, {name: {"limits": limits} for name in self.PARTIES})
                 self.assertEqual(self.model("here"), self.model("out"))
 
+    def test_listed_classes_keep_their_order(self):
+        for private in ("", PRIVACY):
+            with self.subTest(private=private):
+                job = self.split_by_rows(rounds=3, extra=private)
+                job.write_text(job.read_text().replace('[labels]\n', '[labels]\nclasses = ["yes", "no"]\n'))
+                self.check(job, private, True, {name: {} for name in self.PARTIES})
+                self.assertEqual(self.model("here"), self.model("out"))
+                self.assertEqual(json.loads(self.model("here"))["classes"], ["yes", "no"])
+
 
 class Columns(Parity):
     PARTIES = ("clinic", "insurer")

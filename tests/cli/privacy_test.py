@@ -379,7 +379,7 @@ class Private(CliTest):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         linear = ("train", "job.toml", "--set", "job.task=linear", "--quiet")
         result = self.json_of(*linear, "--out", "run")
-        self.assertTrue(any("1 values beyond their bound" in note or "1 value" in note for note in result["notes"]), result["notes"])
+        self.assertTrue(any("1 value beyond its bound" in note for note in result["notes"]), result["notes"])
         self.write("schema.toml", '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         self.refuses(*linear, "--out", "other", says="must lie between -1 and 1")
 
@@ -399,6 +399,42 @@ class Private(CliTest):
         self.assertEqual(after["privacy"]["steps_the_budget_holds"], 0)
         self.assertTrue(any("exit 3" in warning for warning in after["warnings"]))
         self.assertIn("noise / signal", self.succeeds("plan", "job.toml").stdout)
+
+    def test_a_single_record_does_not_decide_whether_there_is_a_model(self):
+        for label in ("0", "1"):
+            self.write("data.csv", "age,dose,y\n" + "".join(f"{20 + i % 60},0.5,{label}\n" for i in range(300)))
+            model_folder = f"run{label}"
+            self.succeeds("train", "job.toml", "--out", model_folder, "--set", f"privacy.ledger=ledger{label}", "--quiet")
+            model = json.loads((self.folder / model_folder / "model.json").read_text())
+            self.assertEqual(model["classes"], ["0", "1"])
+
+    def test_the_papers_noise_of_frank_wolfe_is_what_it_says_under_add_remove(self):
+        # Talwar et al., Theorem: scale R sqrt(8 T ln 1/delta) / (n epsilon), which is valid when a record comes or goes.
+        events = {}
+        for relation, more in (("replace-one", []), ("add-remove", ["--set", "privacy.records=3000"])):
+            plan = self.json_of("plan", "job.toml", "--set", 'privacy.calibration=paper', "--set", f"privacy.neighbours={relation}", *more)
+            events[relation] = plan["privacy"]["releases"][0]["epsilon"]
+        self.assertAlmostEqual(events["add-remove"], 2 * 2.0 / math.sqrt(8 * 20 * math.log(1e5)), places=9)
+        self.assertAlmostEqual(events["replace-one"], 2 * events["add-remove"], places=9)
+
+    def test_labels_beyond_their_bound_are_refused_where_the_schema_says_so(self):
+        self.write("data.libsvm", "".join(f"{0.1 * i} 1:1\n" for i in range(20)))
+        self.write("libsvm.toml", '[table]\nformat = "libsvm"\nbound = 1\nlabel_bound = 1\nout_of_bounds = "refuse"\n')
+        self.write("job.toml", JOB.replace("logistic", "linear").replace("data.csv", "data.libsvm").replace("schema.toml", "libsvm.toml"))
+        self.refuses("train", "job.toml", "--out", "run", "--quiet", says="must lie within the bound 1")
+
+    def test_a_tiny_epsilon_works_and_warns(self):
+        for epsilon in ("1e-4", "1e-8"):
+            result = self.json_of("train", "job.toml", "--set", "algorithm.name=sgd", "--set", f"privacy.epsilon={epsilon}", "--set",
+                                  f"privacy.ledger=ledger{epsilon}", "--out", f"run{epsilon}", "--quiet")
+            self.assertTrue(result["privacy"]["claimed"])
+            self.assertTrue(any("expect a model that says little" in note for note in result["notes"]), result["notes"])
+
+    def test_a_tuned_model_says_how_it_was_made(self):
+        self.write("job.toml", JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1.5"]\n')
+        self.json_of("train", "job.toml", "--out", "run", "--quiet")
+        model = json.loads((self.folder / "run" / "model.json").read_text())
+        self.assertEqual(model["objective"]["l1_radius"], 1.5)
 
     def test_tuning_is_inside_the_claim(self):
         self.write("job.toml", JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1|3", "algorithm.iterations=10|20"]\n')

@@ -51,14 +51,51 @@ class PrivateDaemons(PrivateTest):
             self.assertEqual([entry["kind"] for entry in self.entries(self.folder / name / "state" / "ledger")], ["budget", "plan"])
             self.succeeds("ledger", "verify", self.folder / name / "state" / "ledger")
             account = self.account(name)
-            self.assertIn("is 'together': fed-iter-ht, of north, south, asked for by the coordinator at 127.0.0.1:", account)
+            self.assertIn("is 'together': logistic by fed-iter-ht, of north, south, asked for by the coordinator at 127.0.0.1:", account)
             self.assertIn("at most 8 noisy values or vectors for epsilon", account)
-            self.assertIn("is charged; epsilon", account)
+            self.assertNotIn("no privacy", account)
+            self.assertRegex(account, r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon \S+ of 1 and delta 1e-05 of 1e-05 are spent")
             self.assertIn("over: 4 rounds answered", account)
             self.assertRegex(account, r"ends; epsilon \S+ of 1 and delta 1e-05 of 1e-05 are spent on '\w+' in all, epsilon \S+ is left")
         said = self.federation(job, "again", code=3, limits=ONE_RUN, without_privacy="false")
         self.assertIn("does not take part: its privacy budget ended", said)
         self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
+
+    def test_a_coordinator_that_is_started_again_after_its_run_tells_the_result_and_charges_nobody(self):
+        job = self.private_job()
+        coordinator = self.coordinate(job)
+        for name in self.PARTIES:
+            self.spawn("join", self.site(name, limits=MANY_RUNS))  # wait for the next run
+        self.finish(coordinator)
+        paid, told = self.model(), (self.folder / "out" / "result.json").read_text()
+        shown = coordinator.stdout.read()
+        self.assertIn("together: logistic by fed-iter-ht", shown)
+        command = ("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out", "out")
+        again = self.succeeds(*command)
+        self.assertEqual(again.stdout, shown)
+        self.assertIn("of this job is over, and this is its result; another --out or --overwrite begins a new run", again.stderr)
+        self.assertEqual(self.succeeds(*command, "--json").stdout, told)
+        self.assertEqual(self.model(), paid)
+        self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
+        # The result of something else is none of this run's.
+        (self.folder / "out" / "result.json").write_text("{}")
+        self.refuses(*command, says="is a private model that a budget paid for")
+
+    def test_a_private_model_is_not_replaced_unless_asked(self):
+        self.federation(self.private_job(), limits=MANY_RUNS)
+        paid = self.model()
+        other = self.private_job(rounds=ROUNDS + 1)
+        again = ("coordinate", other, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out")
+        self.refuses(*again, says="is a private model that a budget paid for, and is kept; name another --out, or --overwrite it")
+        self.assertEqual(self.model(), paid)
+        coordinator = self.coordinate(other, "out", "--overwrite")
+        coordinator.kill()
+        coordinator.wait()
+        coordinator = self.coordinate(other)  # goes on
+        for party in [self.join(name, limits=MANY_RUNS) for name in self.PARTIES]:
+            self.finish(party)
+        self.finish(coordinator)
+        self.assertNotEqual(self.model(), paid)
 
     def test_a_site_that_refuses_costs_no_site_anything(self):
         job = self.private_job()
@@ -111,6 +148,22 @@ class PrivateDaemons(PrivateTest):
             process.wait()
         self.assertIn("cannot go on without releasing anew", self.account("north"))
         self.assertEqual(self.plans("north"), 1)
+
+    def test_a_site_whose_ledger_is_gone_gets_no_new_budget(self):
+        self.federation(self.private_job(), limits=ONE_RUN, without_privacy="false")
+        state = self.folder / "north" / "state"
+        ledger, site = state / "ledger", self.site("north", limits=ONE_RUN, without_privacy="false")
+        ledger.rename(self.folder / "elsewhere")
+        account = (state / "jobs.log").read_text()
+        for lost in ("", account):  # what is kept of the run knows it too
+            (state / "jobs.log").write_text(lost)
+            self.refuses("join", site, says="site.ledger: is not there, and private runs of this state folder were charged to it")
+        for kept in state.glob("*.kept"):
+            kept.unlink()
+        self.refuses("join", site, says="site.ledger: is not there")
+        self.assertFalse(ledger.exists())
+        (self.folder / "elsewhere").rename(ledger)
+        self.federation(self.private_job(), "again", code=3, limits=ONE_RUN, without_privacy="false")
 
     def test_site_files_with_mistakes_are_refused(self):
         self.private_job()
@@ -273,6 +326,13 @@ class ColumnKills(Kills):
     def daemon(self, name, env=None):
         table = self.folder / "clinic-and-insurer" / name
         return self.join(name, limits=MANY_RUNS + "public_labels = true\n", env=env, data=f"{table}.csv", schema=f"{table}.schema.toml")
+
+    def test_the_account_has_the_charge_when_it_is_made(self):
+        """Not with the labels, which leave first and cost nothing."""
+        for name in self.PARTIES:
+            [charged] = [line for line in self.account(name).splitlines() if "is charged" in line]
+            self.assertRegex(charged, r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon [0-9.]+ of 1000 ")
+            self.assertNotIn("epsilon 0 of", charged)
 
     def learnt(self, out):
         """The newest parts of the model, each at its site."""

@@ -89,6 +89,19 @@ class Train(CliTest):
         self.assertTrue((self.folder / "pipe").is_fifo())
         self.refuses(*predict, "nowhere/p.csv", says="nowhere/p.csv: --out: lies in a folder that is not there")
 
+    def test_predictions_replace_neither_the_table_nor_the_model(self):
+        readmission = self.example("readmission")
+        self.succeeds("train", readmission / "job.toml", "--out", "m", "--quiet")
+        table = readmission / "clinic.csv"
+        (self.folder / "link.csv").symlink_to(table)
+        os.link(self.folder / "m/model.json", self.folder / "twin.json")
+        kept = [table, self.folder / "m/model.json", self.folder / "m/result.json"]
+        before = [path.read_bytes() for path in kept]
+        for model in ("m", "m/model.json"):
+            for out in (table, "link.csv", "m/model.json", "m/result.json", "twin.json"):
+                self.refuses("predict", "--model", model, "--data", table, "--out", out, says=f"{out}: is the file to read")
+        self.assertEqual([path.read_bytes() for path in kept], before)
+
     def test_what_is_not_taken_as_it_stands_in_a_file_is_said_on_stderr(self):
         self.write("train.libsvm", "+1 1:1 2:0.5\n-1 1:-1\n+1 2:1\n-1 2:-1\n")
         self.write("job.toml", JOB.format(task="logistic").replace("data.csv", "train.libsvm"))
@@ -103,6 +116,21 @@ class Train(CliTest):
             self.assertEqual(json.loads(wider.stdout), json.loads(narrow.stdout))
         result = self.json_of("train", "job.toml", "--set", "party.site.test=wider.libsvm", "--out", "tested", "--quiet")
         self.assertIn("test file: 3 values of columns that the training data do not have were left out", result["notes"])
+
+    def test_columns_counted_from_zero_are_not_shifted_against_the_model(self):
+        self.write("train.libsvm", "+1 1:1 2:0.5\n-1 1:-1\n+1 2:1\n-1 2:-1\n")
+        self.write("zero.libsvm", "+1 1:1\n-1 0:-1\n")
+        self.write("job.toml", JOB.format(task="logistic").replace("data.csv", "train.libsvm"))
+        self.succeeds("train", "job.toml", "--out", "m", "--quiet")
+        told = "zero.libsvm:2: index: indices begin at 1 in the training data"
+        for verb in ("predict", "evaluate"):
+            self.refuses(verb, "--model", "m", "--data", "zero.libsvm", says=told)
+        self.refuses("train", "job.toml", "--set", "party.site.test=zero.libsvm", "--out", "tested", "--quiet", says=told)
+        # A model that counts from 0 itself takes both.
+        self.write("job.toml", JOB.format(task="logistic").replace("data.csv", "zero.libsvm"))
+        self.succeeds("train", "job.toml", "--out", "z", "--quiet")
+        for name in ("zero.libsvm", "train.libsvm"):
+            self.succeeds("predict", "--model", "z", "--data", name)
 
     def test_the_positive_class_may_be_a_number(self):
         self.write("data.csv", "a,y\n1,1\n2,0\n3,1\n1,0\n4,2.5\n")
@@ -122,7 +150,7 @@ class Train(CliTest):
         self.succeeds("train", "job.toml", "--out", "m", "--quiet")
         self.write("new.csv", "colour,size\ngreen,2\n")
         done = self.succeeds("predict", "--model", "m", "--data", "new.csv")
-        self.assertEqual(done.stderr, "parley: note: new.csv: column 'colour': 1 cells with unlisted levels count as no level\n")
+        self.assertEqual(done.stderr, "parley: note: new.csv: column 'colour': 1 cell with an unlisted level counts as no level\n")
 
     def test_a_model_of_zeros_is_as_accurate_as_its_predictions(self):
         readmission = self.example("readmission")
@@ -136,6 +164,60 @@ class Train(CliTest):
         self.assertAlmostEqual(metrics["accuracy"], right, places=12)
         self.assertEqual(metrics["balanced_accuracy"], 0.5)
 
+    def test_the_support_of_a_model_is_held_against_the_truth(self):
+        self.write("data.csv", "a,b,c,y\n1,0,0,1\n0,1,0,0\n2,1,0,2\n0,0,1,3\n1,1,1,4\n")
+        self.write("job.toml", JOB.format(task="linear"))
+        self.succeeds("train", "job.toml", "--out", "m", "--quiet")
+        self.write("truth.json", json.dumps({"coefficients": {"a": 1, "c": 3, "elsewhere": 2}}))
+        evaluate = ("evaluate", "--model", "m", "--data", "data.csv", "--truth")
+        metrics = self.json_of(*evaluate, "truth.json")["metrics"]
+        self.assertEqual({key: metrics["support"][key] for key in ("true_positives", "missing", "spurious")},
+                         {"true_positives": 2, "missing": 1, "spurious": 1})
+        for key in ("precision", "recall", "f1"):
+            self.assertAlmostEqual(metrics["support"][key], 2 / 3)
+        self.assertIn("spurious", self.succeeds(*evaluate, "truth.json").stdout)
+        self.write("parties.json", json.dumps({"parties": [{"coefficients": {"a": 1, "b": 0}}, {"coefficients": {"a": -1, "b": 2}}]}))
+        self.assertEqual(self.json_of(*evaluate, "parties.json")["metrics"]["support"]["true_positives"], 2)
+        self.write("other.json", json.dumps({"coefficients": {"x1": 1}}))
+        self.refuses(*evaluate, "other.json", says="other.json: coefficients: names no column of the model (got 'x1')")
+        self.refuses(*evaluate, "data.csv", says="data.csv: is not a truth as parley data generate writes it")
+        self.refuses(*evaluate, "absent.json", says="absent.json: cannot be read")
+
+    def test_a_long_history_is_thinned(self):
+        self.write("data.csv", "a,b,y\n1,0,1\n0,1,0\n2,1,2\n0,3,3\n1,1,4\n")
+        self.write("job.toml", JOB.format(task="linear").replace('"exact"', '"frank-wolfe"'))
+        for iterations, every in ((10000, 1), (25001, 3)):
+            objective = self.json_of("train", "job.toml", "--out", "m", "--quiet", "--set", "model.l1_radius=1", "--set", "algorithm.step=open-loop",
+                                     "--set", "algorithm.gap_tolerance=0", "--set", f"algorithm.iterations={iterations}")["objective"]
+            self.assertEqual(objective["history_every"], every)
+            self.assertLessEqual(len(objective["history"]), 10001)
+            self.assertEqual(len(objective["history"]), len(range(0, iterations, every)) + ((iterations - 1) % every != 0))
+
+    def test_a_table_needs_no_id_to_be_predicted(self):
+        folder = self.example("readmission")
+        self.succeeds("train", folder / "job.toml", "--out", "run", "--quiet")
+        header, *records = (folder / "clinic.csv").read_text().splitlines()
+        self.assertTrue(header.startswith("id,"), header)
+        self.write("bare.csv", "\n".join(line.split(",", 1)[1] for line in [header, *records]) + "\n")
+        named = self.succeeds("predict", "--model", "run", "--data", folder / "clinic.csv").stdout.splitlines()
+        bare = self.succeeds("predict", "--model", "run", "--data", "bare.csv").stdout.splitlines()
+        self.assertEqual([line.split(",", 1)[1] for line in bare], [line.split(",", 1)[1] for line in named])
+        self.assertEqual([line.split(",")[0] for line in bare[1:]], [str(row + 1) for row in range(len(records))])
+        self.assertEqual(self.json_of("evaluate", "--model", "run", "--data", "bare.csv"),
+                         self.json_of("evaluate", "--model", "run", "--data", folder / "clinic.csv"))
+
+    def test_squared_hinge_predictions_carry_their_decision_value(self):
+        self.write("data.csv", "a,y\n1,b\n2,b\n-1,a\n-2,a\n")
+        self.write("job.toml", JOB.format(task="squared-hinge"))
+        self.succeeds("train", "job.toml", "--out", "run", "--quiet")
+        weight = json.loads((self.folder / "run/model.json").read_text())["columns"][0]["weight"]
+        header, *rows = (line.split(",") for line in self.succeeds("predict", "--model", "run", "--data", "data.csv").stdout.splitlines())
+        self.assertEqual(header, ["id", "prediction", "decision"])
+        self.assertEqual([row[1] for row in rows], ["b", "b", "a", "a"])
+        self.assertEqual([float(row[2]) for row in rows], [weight * a for a in (1, 2, -1, -2)])
+        said = self.json_of("predict", "--model", "run", "--data", "data.csv")["predictions"]
+        self.assertEqual([entry["decision"] for entry in said], [float(row[2]) for row in rows])
+
     def test_predictions_agree_with_the_metrics(self):
         folder = self.example("readmission")
         self.succeeds("train", folder / "job.toml", "--set", "data.test_fraction=0.5", "--out", "run", "--quiet")
@@ -146,6 +228,27 @@ class Train(CliTest):
         predicted = [line.split(",")[header.index("prediction")] for line in lines[1:]]
         accuracy = sum(p == t for p, t in zip(predicted, truth)) / len(truth)
         self.assertAlmostEqual(accuracy, metrics["accuracy"], places=12)
+
+    def test_a_stop_while_data_are_read_leaves_the_earlier_model(self):
+        self.write("train.libsvm", "1 1:1 2:3\n0 1:2\n1 2:1\n0 1:1 2:2\n")
+        self.write("schema.toml", '[table]\nformat = "libsvm"\n')
+        for algorithm in ("exact", "sgd", "frank-wolfe"):
+            ball = ("--set", "model.l1_radius=1") if algorithm == "frank-wolfe" else ()
+            self.write("job.toml", JOB.format(task="logistic").replace('"exact"', f'"{algorithm}"').replace("data.csv", "train.libsvm")
+                       + 'schema = "schema.toml"\n')
+            self.succeeds("train", "job.toml", "--out", "run", "--quiet", *ball)
+            kept = {path.name: path.read_bytes() for path in (self.folder / "run").iterdir()}
+            pipe = self.folder / f"{algorithm}.libsvm"
+            os.mkfifo(pipe)
+            run = subprocess.Popen([BINARY, "train", "job.toml", "--out", "run", "--set", f"party.site.data={pipe.name}", *ball],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with open(pipe, "w") as data:  # waits for the reader
+                run.send_signal(signal.SIGINT)
+                data.write((self.folder / "train.libsvm").read_text())
+            said, told = run.communicate(timeout=60)
+            self.assertEqual((run.returncode, said, told),
+                             (1, "", "parley: interrupted before the first iteration; nothing was written\n"))
+            self.assertEqual({path.name: path.read_bytes() for path in (self.folder / "run").iterdir()}, kept)
 
     def test_a_run_that_is_interrupted_keeps_its_best_model(self):
         self.succeeds("data", "generate", "sparse-regression", "--out", "big", "--rows", "3000", "--columns", "3000", "--seed", "1")
@@ -248,11 +351,21 @@ class BadJobs(CliTest):
         self.check("algoritm.name=exact", says="did you mean 'algorithm'?")
         self.check("algorithm.name=frank-wolf", says="did you mean 'frank-wolfe'?")
 
+    def test_a_name_that_would_leave_the_output_folder(self):
+        for name in ("../../evil", "a/b", "..", ".", ".hidden", "a\\\\b", "line\\nbreak"):
+            job = JOB.format(task="linear").replace("[job]\n", f'[job]\nname = "{name}"\n')
+            self.assertIn(name, job)
+            self.write("job.toml", job)
+            self.refuses("train", "job.toml", "--quiet", says="job.name: must be a name that a folder can have")
+        self.assertFalse((self.folder / "out").exists())
+
     def test_contradictions(self):
         self.check("model.l1_radius=3", says="contradicts")
         self.check("party.clinic.test=clinic.csv", says="contradicts")
         self.check("job.task=softmax", says="positive")
-        self.check("model.sparsity=3", "model.l1=0", says="exact")
+        self.check("model.sparsity=3", "model.l1=0", says="job.toml: model.sparsity: exact")
+        self.check("algorithm.name=frank-wolfe", says="job.toml: model.l1_radius: frank-wolfe needs")
+        self.check("data.test_fraction=0.00001", says="job.toml: data.test_fraction: leaves 0 of")
 
     def test_wrong_label_names(self):
         self.check("labels.column=readmited", says="readmited")

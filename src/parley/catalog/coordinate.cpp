@@ -47,6 +47,13 @@ Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const
   return run;
 }
 
+std::size_t records_of(const Federation& federation, std::span<const Introduction> parties) {
+  std::size_t records = 0;
+  for (const Introduction& party : parties)
+    records = static_cast<std::size_t>(party.rows) + (federation.holding() == privacy::Holding::kSameRecords ? 0 : records);
+  return records;
+}
+
 namespace {
 
 rounds::GateOfRound gate_of(const PartyTable& table) {

@@ -3,7 +3,9 @@
 //   coordinator:  opens the job at every party, checks that they fit together, runs the rounds
 //   party:        what it answers with, and what it says about itself, from its own files alone
 #pragma once
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,9 @@ struct Coordinated {
 // The parties of the exchange are the job's. Closing the run is left to the caller, once its result is safe; one that was
 // stopped goes on from its checkpoint.
 Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after);
+
+// How many records the parties train on together, as they said: each is counted once, also where every party has a part of it.
+std::size_t records_of(const Federation& federation, std::span<const Introduction> parties);
 
 // A party ready to answer. Of a private run: it has a site (party_table.h), whose budget holds at least a
 // step of what the run will draw; nothing is charged before the first task. `table` stays with the caller.

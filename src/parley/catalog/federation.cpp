@@ -4,6 +4,13 @@
 
 namespace parley::catalog {
 
+Result<void> check_federated(const Job& job) {
+  if (job.privacy && job.privacy->calibration != algorithms::Calibration::kProved)
+    return fail(
+        bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
+  return job.federation->check(job);
+}
+
 glm::Objective objective_of(const Job& job, const std::vector<std::string>& classes) {
   glm::Objective objective = job.objective;
   objective.classes = objective.task == glm::Task::kSoftmax ? static_cast<int>(classes.size()) : 1;

@@ -34,6 +34,9 @@ class Federation {
  public:
   virtual ~Federation() = default;
 
+  // Whether any party could take part in the job, whatever its data: looked at before anybody is asked and anything is read.
+  [[nodiscard]] virtual Result<void> check(const Job& job) const = 0;
+
   // The tables of these parties, read alike. A site reads its own only.
   [[nodiscard]] virtual Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const = 0;
 
@@ -57,16 +60,19 @@ class Federation {
     std::span<const double> parameters;     // of the coordinator
     std::span<const wire::Bytes> memories;
   };
-  [[nodiscard]] virtual Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const = 0;
+  [[nodiscard]] virtual Result<std::vector<Trained>> model(const Job& job, const Held& held) const = 0;
 
   // Simulation only, on data that the user already holds: margins and labels over all parties' rows, and the objective.
   struct Scores {
     std::vector<double> margins;  // class by class
     std::vector<double> labels;
   };
-  [[nodiscard]] virtual Result<Scores> scores(std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) const = 0;
+  [[nodiscard]] virtual Result<Scores> scores(std::span<const Trained> parts, std::span<const data::Dataset* const> tables) const = 0;
   [[nodiscard]] virtual Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const = 0;
 };
+
+// Federation::check of the job's, and what holds for all of them.
+Result<void> check_federated(const Job& job);
 
 // The job's objective once the number of classes is known.
 glm::Objective objective_of(const Job& job, const std::vector<std::string>& classes);

@@ -12,10 +12,14 @@ Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& 
   return algorithms::ClientTerms{{epsilon, delta, job.privacy->neighbours}, static_cast<int>(job.parties.size()), run};
 }
 
-Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::span<const int> parties) const {
+Result<void> HorizontalFederation::check(const Job& job) const {
   if (job.data.scale == Scale::kStandardize)
     return fail(bad_input({job.file, 0, "data.scale"}, "means and deviations of all rows are not known to any party; use bounds or none",
                           "standardize"));
+  return {};
+}
+
+Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::span<const int> parties) const {
   std::vector<data::Dataset> as_they_are;
   for (const int party : parties) {
     PARLEY_TRY(data::Dataset table, read_as_it_is(job, job.parties[static_cast<std::size_t>(party)], data::LabelUse::kRequired));
@@ -40,7 +44,7 @@ Result<void> HorizontalFederation::check(const Job& job, std::span<const Introdu
     if (!(other.column_names() == first.column_names()))
       return differ("columns", "give the parties one schema, or data.features for LIBSVM files");
     if (other.scales != first.scales) return differ("public bounds", "give the parties one schema");
-    if (other.classes != first.classes) return differ("classes", "list them all in labels.classes");
+    if (other.classes != first.classes) return differ("classes", "list them all in labels.classes, and in one order in the schemas");
   }
   return {};
 }
@@ -51,8 +55,8 @@ std::size_t HorizontalFederation::largest_reply(const Job& job, std::span<const 
   return 12 * algorithms::parameter_count(objective_of(job, first.classes), static_cast<std::size_t>(first.column_count));
 }
 
-Result<std::vector<ModelPart>> HorizontalFederation::model(const Job& job, const Held& held) const {
-  if (held.parameters.empty()) return std::vector<ModelPart>{};
+Result<std::vector<Trained>> HorizontalFederation::model(const Job& job, const Held& held) const {
+  if (held.parameters.empty()) return std::vector<Trained>{};
   const Introduction& first = held.parties.front();
   PARLEY_TRY(Trained trained, blank_model(job, objective_of(job, first.classes), first));
   algorithms::WeightsAndIntercepts learnt = algorithms::separate(trained.objective, held.parameters);
@@ -60,14 +64,14 @@ Result<std::vector<ModelPart>> HorizontalFederation::model(const Job& job, const
   trained.model.intercepts = std::move(learnt.intercepts);
   trained.provenance.rows = 0;
   for (const Introduction& party : held.parties) trained.provenance.rows += static_cast<std::size_t>(party.rows);
-  std::vector<ModelPart> parts;
-  parts.push_back({"", true, std::move(trained)});
+  std::vector<Trained> parts;
+  parts.push_back(std::move(trained));
   return parts;
 }
 
-Result<Federation::Scores> HorizontalFederation::scores(std::span<const ModelPart> parts,
+Result<Federation::Scores> HorizontalFederation::scores(std::span<const Trained> parts,
                                                         std::span<const data::Dataset* const> tables) const {
-  const glm::Model& model = parts.front().trained.model;
+  const glm::Model& model = parts.front().model;
   const std::size_t outputs = model.outputs();
   Scores all;
   for (const data::Dataset* table : tables) all.labels.insert(all.labels.end(), table->labels.values.begin(), table->labels.values.end());

@@ -20,12 +20,13 @@ Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& 
 
 class HorizontalFederation : public Federation {
  public:
+  Result<void> check(const Job& job) const override;
   Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const override;
   Result<void> check(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kDisjointRecords; }
-  Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const override;
-  Result<Scores> scores(std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) const override;
+  Result<std::vector<Trained>> model(const Job& job, const Held& held) const override;
+  Result<Scores> scores(std::span<const Trained> parts, std::span<const data::Dataset* const> tables) const override;
   Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const override;
 };
 
@@ -35,6 +36,17 @@ template <algorithms::AveragingParts parts>
 class AveragingFederation final : public HorizontalFederation {
  public:
   explicit AveragingFederation(const algorithms::LocalSettings& settings) : settings_(settings) {}
+
+  Result<void> check(const Job& job) const override {
+    PARLEY_CHECK(HorizontalFederation::check(job));
+    PARLEY_CHECK(with_algorithm(job, {"-1", "+1"}, [](const auto&) -> Result<void> { return {}; }));  // names decide nothing here
+    if (!job.privacy) return {};
+    if (!by_clients(job)) return algorithms::PrivateLocalSteps::check(job.objective, settings_);
+    PARLEY_TRY(const algorithms::ClientTerms terms, client_terms(job, ""));
+    PARLEY_CHECK(algorithms::ClientSum::make(terms.target, {settings_.clip, terms.clients, settings_.rounds, 1}));
+    return {};
+  }
+  using HorizontalFederation::check;
 
   Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table, rounds::GateOfRound gate) const override {
     return with_algorithm(

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "parley/core/files.h"
+#include "parley/core/party_name.h"
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
 #include "parley/privacy/ledger/ledger.h"
@@ -159,7 +160,7 @@ void read_rounds(Toml section, const Job& job, rounds::Rules& rules) {
   if (rules.on_missing == rounds::OnMissing::kProceed && job.partition == Partition::kVertical)
     section.reject("on_missing", "nobody else has the columns of a party that is missing; use \"wait\" or \"fail\"");
   if (!job.parties.empty() && rules.quorum > static_cast<int>(job.parties.size()))
-    section.reject("quorum", fmt::format("is more than the job's {} parties", job.parties.size()));
+    section.reject("quorum", "is more than the job's " + counted(job.parties.size(), "party", "parties"));
 }
 
 void read_parties(Toml& toml, Job& job, Paths paths) {
@@ -174,7 +175,9 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
     party.text("test", read.test);
     std::int64_t records = 0;
     if (party.integer("records", records, between(1, kMostRecords))) read.records = records;
-    if (party.has("name") && read.name.empty()) party.reject("name", "must not be empty");
+    if (const std::string_view flaw = flaw_of_party_name(read.name); party.kind("name") == Toml::Kind::kText && !flaw.empty())
+      party.reject("name", flaw, read.name);
+    if (party.has("data") && read.data.empty() && party.kind("data") == Toml::Kind::kText) party.reject("data", "must not be empty");
     if (!names.insert(read.name).second) party.reject("name", "appears twice", read.name);
     if (!read.test.empty() && job.data.test_fraction)
       party.reject("test", "contradicts data.test_fraction: test rows come from a file or from a fraction, not both");
@@ -186,6 +189,15 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
 }
 
 }  // namespace
+
+Error in_job(const Job& job, Error error) {
+  static constexpr const char* kSections[] = {"job.", "model.", "algorithm.", "data.", "privacy.", "labels.", "rounds.", "tune."};
+  const bool about_a_setting =
+      error.fault == Fault::kBadInput &&
+      std::any_of(std::begin(kSections), std::end(kSections), [&](const char* section) { return error.message.starts_with(section); });
+  if (about_a_setting) error.message = job.file + ": " + error.message;
+  return error;
+}
 
 std::string beside(const std::string& file, const std::string& path) {
   if (path.empty() || path.find("://") != std::string::npos) return path;
@@ -212,6 +224,11 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
                              {"logistic", glm::Task::kLogistic},
                              {"squared-hinge", glm::Task::kSquaredHinge},
                              {"softmax", glm::Task::kSoftmax}});
+  // The output folder has this name where no other is given.
+  const bool foreign = std::any_of(job.name.begin(), job.name.end(),
+                                   [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (foreign || job.name.starts_with('.'))
+    section.reject("name", "must be a name that a folder can have, without a slash or a leading dot", job.name);
   if (job.name.empty()) job.name = std::filesystem::path(path).stem().string();
 
   read_model(toml.table("model"), job.objective);

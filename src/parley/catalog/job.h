@@ -98,6 +98,9 @@ struct Job {
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides);
 Result<Job> parse_job(Toml toml, const std::string& path, Paths paths = Paths::kHere);
 
+// What a trainer or a reader says about a setting, with the job's name before it: they know sections and keys, and no files.
+Error in_job(const Job& job, Error error);
+
 // Paths in a file are relative to the file's folder; addresses (postgresql://...) are left alone.
 std::string beside(const std::string& file, const std::string& path);
 

@@ -1,7 +1,9 @@
 #include "parley/catalog/model_parts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -21,13 +23,18 @@ std::string in(const std::string& directory, const std::string& name) {
   return (std::filesystem::path(directory) / name).string();
 }
 
+bool is_whole(const std::vector<Trained>& parts) {
+  return parts.size() == 1 && !parts.front().part;
+}
+
 // The file of every part, in the order of the parts.
-Result<std::vector<std::string>> files_by_part(const std::vector<ModelPart>& parts, const std::vector<std::string>& files) {
+Result<std::vector<std::string>> files_by_part(const std::vector<Trained>& parts, const std::vector<std::string>& files) {
   if (files.size() != parts.size())
-    return fail(bad_input({.field = "--data"}, fmt::format("this model has {} parts; give one file for each, PARTY=FILE", parts.size()),
-                          fmt::format("{} files", files.size())));
+    return fail(bad_input({.field = "--data"},
+                          fmt::format("this model has {}; give one file for each, PARTY=FILE", counted(parts.size(), "part")),
+                          counted(files.size(), "file")));
   std::vector<std::string> names;
-  for (const ModelPart& part : parts) names.push_back(part.party);
+  for (const Trained& trained : parts) names.push_back(trained.part->party);
   std::vector<std::string> ordered(parts.size());
   for (std::size_t f = 0; f < files.size(); ++f) {
     const std::size_t cut = files[f].find('=');
@@ -61,8 +68,10 @@ void append_rows(std::vector<double>& all, std::size_t rows, const std::vector<d
 
 Result<Judged> judge_whole(const Trained& trained, const std::vector<std::string>& files, data::LabelUse labels) {
   Judged judged;
+  data::LoadOptions reading = trained.reading(labels);
+  reading.id_may_lack = true;  // of a model in parts the ids show that the parties' files hold the same records
   for (const std::string& file : files) {
-    PARLEY_TRY(const data::Dataset table, data::load(file, trained.reading(labels)));
+    PARLEY_TRY(const data::Dataset table, data::load(file, reading));
     add_notes(file, table, judged.notes);
     PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
     append_rows(judged.margins, judged.rows(), margins, table.rows());
@@ -77,48 +86,109 @@ Result<Judged> judge_whole(const Trained& trained, const std::vector<std::string
 
 }  // namespace
 
-Result<void> save(const std::vector<ModelPart>& parts, const std::string& directory) {
-  if (parts.size() == 1 && parts.front().party.empty()) return save(parts.front().trained, directory);
+Result<void> save(const std::vector<Trained>& parts, const std::string& directory) {
+  if (is_whole(parts)) return save(parts.front(), directory);
   Json json = {{"format", kFormat}, {"format_version", 1}, {"meaning", "margin = sum of the parts' margins"}, {"parts", Json::array()}};
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const std::string folder = fmt::format("part-{}", p + 1);
     std::error_code error;
     std::filesystem::create_directories(in(directory, folder), error);
     if (error) return fail(bad_input({in(directory, folder), 0, ""}, "the folder cannot be made: " + error.message()));
-    PARLEY_CHECK(save(parts[p].trained, in(directory, folder)));
-    json["parts"].push_back({{"party", parts[p].party}, {"labels", parts[p].labels}, {"path", folder + "/model.json"}});
+    PARLEY_CHECK(save(parts[p], in(directory, folder)));
+    json["parts"].push_back({{"party", parts[p].part->party}, {"path", folder + "/model.json"}});
   }
   return write_atomically(in(directory, "model.json"), json.dump(1) + "\n");
 }
 
-Result<std::vector<ModelPart>> load_parts(const std::string& directory) {
-  const std::filesystem::path given(directory);
-  const std::string file = std::filesystem::is_directory(given) ? (given / "model.json").string() : directory;
+namespace {
+
+struct Found {
+  std::string file;
+  Trained trained;
+};
+
+// What one path holds: a model, a part, or the parts that a list names.
+Result<void> find(const std::string& path, std::vector<Found>& found) {
+  const std::string file = std::filesystem::is_directory(path) ? in(path, "model.json") : path;
   PARLEY_TRY(const std::string text, read_whole(file));
   const Json json = Json::parse(text, nullptr, false);
-  std::vector<ModelPart> parts;
   if (!json.is_object() || json.value("format", Json()) != kFormat) {
-    PARLEY_TRY(Trained trained, load_trained(directory));
-    parts.push_back({"", true, std::move(trained)});
-    return parts;
+    PARLEY_TRY(Trained trained, load_trained(file));
+    found.push_back({file, std::move(trained)});
+    return {};
   }
   const Json list = json.value("parts", Json::array());
+  if (!list.is_array() || list.empty()) return fail(bad_input({file, 0, "parts"}, "lists no part"));
   for (const Json& entry : list) {
-    const auto text_of = [&](const char* key) {
-      const Json value = entry.is_object() ? entry.value(key, Json()) : Json();
-      return value.is_string() ? value.get<std::string>() : std::string();
-    };
-    const std::filesystem::path path = text_of("path");
-    if (text_of("party").empty() || path.empty() || path.is_absolute() || path.lexically_normal().string().starts_with(".."))
-      return fail(bad_input({file, 0, "parts"}, "must name parties and files beside this one"));
-    ModelPart part{text_of("party"), entry.value("labels", Json()) == true, {}};
-    PARLEY_TRY(part.trained, load_trained((std::filesystem::path(file).parent_path() / path).string()));
-    if (!parts.empty() && part.trained.model.task != parts.front().trained.model.task)
-      return fail(bad_input({file, 0, "parts"}, "belong to different tasks"));
-    parts.push_back(std::move(part));
+    const Json value = entry.is_object() ? entry.value("path", Json()) : Json();
+    const std::filesystem::path part = value.is_string() ? value.get<std::string>() : std::string();
+    if (part.empty() || part.is_absolute() || part.lexically_normal().string().starts_with(".."))
+      return fail(bad_input({file, 0, "parts"}, "must name files beside this one"));
+    found.push_back({(std::filesystem::path(file).parent_path() / part).string(), {}});
+    PARLEY_TRY(found.back().trained, load_trained(found.back().file));
   }
-  if (parts.empty()) return fail(bad_input({file, 0, "parts"}, "lists no part"));
+  return {};
+}
+
+// Of one run as far as the files tell.
+bool belong_together(const Trained& a, const Trained& b) {
+  return a.part->parties == b.part->parties && a.model.task == b.model.task && a.objective.l1 == b.objective.l1 &&
+         a.objective.l2 == b.objective.l2 && a.provenance.job == b.provenance.job && a.provenance.algorithm == b.provenance.algorithm &&
+         a.provenance.rows == b.provenance.rows;
+}
+
+}  // namespace
+
+Result<std::vector<Trained>> load_parts(const std::vector<std::string>& paths) {
+  std::vector<Found> found;
+  for (const std::string& path : paths) PARLEY_CHECK(find(path, found));
+  const Found& first = found.front();
+  if (found.size() == 1 && !first.trained.part) return std::vector<Trained>{first.trained};
+  for (const Found& each : found) {
+    if (!each.trained.part) return fail(bad_input({each.file, 0, "--model"}, "is a whole model, not a part: give it alone"));
+    if (!belong_together(first.trained, each.trained))
+      return fail(bad_input({each.file, 0, "--model"}, fmt::format("is not of the same run as {}", first.file)));
+  }
+  std::vector<Trained> parts;
+  std::vector<std::string> missing;
+  for (const std::string& party : first.trained.part->parties) {
+    const auto is_its = [&](const Found& each) { return each.trained.part->party == party; };
+    const auto its = std::ranges::find_if(found, is_its);
+    if (its == found.end()) {
+      missing.push_back("'" + party + "'");
+      continue;
+    }
+    if (const auto second = std::find_if(its + 1, found.end(), is_its); second != found.end())
+      return fail(bad_input({second->file, 0, "--model"}, fmt::format("is the part of '{}', and so is {}", party, its->file)));
+    parts.push_back(its->trained);
+  }
+  if (!missing.empty())
+    return fail(bad_input(
+        {first.file, 0, "--model"},
+        fmt::format("is the part of '{}' alone, and says nothing about a record without the others: give theirs too, --model PART PART; "
+                    "missing: {}",
+                    first.trained.part->party, fmt::join(missing, ", "))));
   return parts;
+}
+
+const Trained& with_labels(const std::vector<Trained>& parts) {
+  for (const Trained& trained : parts)
+    if (!trained.part || trained.part->labels) return trained;
+  return parts.front();
+}
+
+std::vector<std::string> files_of_run(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::is_directory(directory, error) ? fs::path(directory) : fs::path(directory).parent_path();
+  std::vector<std::string> files = {directory};
+  const auto add = [&](const fs::path& at) {
+    for (const char* name : {"model.json", "result.json"}) files.push_back((at / name).string());
+  };
+  add(folder);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, error))
+    if (entry.is_directory(error) && entry.path().filename().string().starts_with("part-")) add(entry.path());
+  return files;
 }
 
 Result<bool> holds_private_model(const std::string& directory) {
@@ -142,20 +212,20 @@ Result<bool> holds_private_model(const std::string& directory) {
   return json[statement].get<std::string>() != kNotPrivate;
 }
 
-Result<Judged> judge(const std::vector<ModelPart>& parts, const std::vector<std::string>& files, data::LabelUse labels) {
-  if (parts.size() == 1 && parts.front().party.empty()) return judge_whole(parts.front().trained, files, labels);
+Result<Judged> judge(const std::vector<Trained>& parts, const std::vector<std::string>& files, data::LabelUse labels) {
+  if (is_whole(parts)) return judge_whole(parts.front(), files, labels);
   PARLEY_TRY(const std::vector<std::string> ordered, files_by_part(parts, files));
   Judged judged;
   bool named = false;  // by record ids rather than row numbers
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    const Trained& trained = parts[p].trained;
-    PARLEY_TRY(const data::Dataset table, data::load(ordered[p], trained.reading(parts[p].labels ? labels : data::LabelUse::kNone)));
+    const Trained& trained = parts[p];
+    PARLEY_TRY(const data::Dataset table, data::load(ordered[p], trained.reading(trained.part->labels ? labels : data::LabelUse::kNone)));
     add_notes(ordered[p], table, judged.notes);
     PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
     if (p == 0) judged.margins.assign(margins.size(), 0.0);
     if (margins.size() != judged.margins.size())
       return fail(bad_input({ordered[p], 0, ""}, "must hold the same records as the other parties' files",
-                            fmt::format("{} rows, not {}", table.rows(), judged.rows())));
+                            fmt::format("{}, not {}", counted(table.rows(), "row"), with_commas(static_cast<long long>(judged.rows())))));
     if (named && !table.ids.empty() && table.ids != judged.ids)
       return fail(bad_input({ordered[p], 0, ""}, "its record ids are not those of the other files in the same order"));
     linalg::axpy(1.0, margins, judged.margins);
@@ -164,7 +234,7 @@ Result<Judged> judge(const std::vector<ModelPart>& parts, const std::vector<std:
       add_ids(table, judged.ids);
       named = !table.ids.empty();
     }
-    if (parts[p].labels) judged.labels = table.labels.values;
+    if (trained.part->labels) judged.labels = table.labels.values;
   }
   return judged;
 }

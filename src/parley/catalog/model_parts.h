@@ -1,9 +1,10 @@
 // A model as a run leaves it: whole, or in parts that belong to parties, each with the columns of that party.
 //
-//   DIR/model.json                     whole; or {"format": "parley-model-parts", "parts": [{"party", "labels", "path"}, ...]}
-//   DIR/part-1/model.json, ...         one whole model file per part: a party can be given its own alone
+//   DIR/model.json                     whole; or {"format": "parley-model-parts", "parts": [{"party", "path"}, ...]}
+//   DIR/part-1/model.json, ...         one model file per part, which says whose it is and whose others belong to it
+//   STATE/models/RUN/model.json        the same file, where a site keeps its own part
 //
-// The margin of a record is the sum of the parts' margins.
+// The margin of a record is the sum of the parts' margins: no part alone says anything about a record.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,14 +14,17 @@
 
 namespace parley::catalog {
 
-struct ModelPart {
-  std::string party;   // empty: the whole model
-  bool labels = true;  // tables of this part carry the labels
-  Trained trained;
-};
+Result<void> save(const std::vector<Trained>& parts, const std::string& directory);
 
-Result<void> save(const std::vector<ModelPart>& parts, const std::string& directory);
-Result<std::vector<ModelPart>> load_parts(const std::string& directory);
+// The model of one run's folder or file; or every part of a model, from folders or files in any order. Either one whole model
+// comes back or all parts in the order of the job; anything less is an error.
+Result<std::vector<Trained>> load_parts(const std::vector<std::string>& paths);
+
+// Whose classes have names: a part without labels calls them -1 and +1.
+const Trained& with_labels(const std::vector<Trained>& parts);
+
+// The model and result files of a run's folder, those of its parts too: what predictions must not be written over.
+std::vector<std::string> files_of_run(const std::string& directory);
 
 // Whether a folder holds a model that a privacy budget paid for: to make it again would be paid for again. A model.json that is
 // no model is an error.
@@ -35,6 +39,6 @@ struct Judged {
   std::vector<std::string> notes;  // what was not taken as it stands in a file, one line each
   [[nodiscard]] std::size_t rows() const { return ids.size(); }
 };
-Result<Judged> judge(const std::vector<ModelPart>& parts, const std::vector<std::string>& files, data::LabelUse labels);
+Result<Judged> judge(const std::vector<Trained>& parts, const std::vector<std::string>& files, data::LabelUse labels);
 
 }  // namespace parley::catalog

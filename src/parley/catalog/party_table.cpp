@@ -1,9 +1,11 @@
 #include "parley/catalog/party_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "parley/catalog/federation.h"
 #include "parley/catalog/private_site.h"
 #include "parley/catalog/scaling.h"
 #include "parley/catalog/trained.h"
@@ -39,6 +41,32 @@ void number_labels(const AgreedClasses& agreed, data::Labels& labels) {
   labels.classes = agreed.classes;
 }
 
+// The levels that schemas declare for the label, in their order: of two the second is positive. Parties that order them
+// differently would mean different things by one model, unless the job names the positive class.
+Result<std::vector<std::string>> declared_classes(const Job& job, std::span<const data::Dataset> tables) {
+  std::vector<std::string> declared;
+  std::size_t first = 0;
+  for (std::size_t p = 0; p < tables.size(); ++p)
+    for (const data::ColumnSchema& column : tables[p].schema.columns) {
+      if (column.type != data::ColumnType::kLabel || !column.confirmed || column.levels.empty()) continue;
+      if (declared.empty()) first = p;
+      std::ptrdiff_t last = -1;
+      for (const std::string& level : column.levels) {
+        const std::string name = data::class_name(level);
+        const auto at = std::find(declared.begin(), declared.end(), name) - declared.begin();
+        if (at < last && job.labels.positive.empty())
+          return fail(bad_input({job.file, 0, "party." + job.parties[p].name},
+                                fmt::format("its schema orders the levels of the label otherwise than that of '{}'; give the parties one "
+                                            "schema, or name labels.positive",
+                                            job.parties[first].name),
+                                fmt::format("{}", fmt::join(column.levels, ", "))));
+        last = at;
+        if (at == static_cast<std::ptrdiff_t>(declared.size())) declared.push_back(name);
+      }
+    }
+  return declared;
+}
+
 }  // namespace
 
 std::optional<int> first_number(const data::ColumnNames& columns) {
@@ -56,17 +84,24 @@ Result<AgreedClasses> agree_on_classes(const Job& job, std::span<const data::Dat
   for (const data::Dataset& table : tables)
     for (const std::string& name : table.labels.classes)
       if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
-  if (job.labels.classes.empty()) {
-    for (const std::size_t at : data::level_order(found)) agreed.names.push_back(found[at]);
-  } else {
+  if (!job.labels.classes.empty()) {
     agreed.names = found;
+  } else {
+    PARLEY_TRY(agreed.names, declared_classes(job, tables));
+    const std::vector<std::string> declared = agreed.names;
+    for (const std::size_t at : data::level_order(found))
+      if (std::find(declared.begin(), declared.end(), found[at]) == declared.end()) agreed.names.push_back(found[at]);
   }
   if (agreed.names.size() < 2)
     return fail(bad_input({job.file, 0, "labels"}, "the parties' rows hold one class only; a classifier needs two"));
   data::RawLabels one_of_each{{}, agreed.names};
   for (std::size_t k = 0; k < agreed.names.size(); ++k) one_of_each.values.push_back(static_cast<double>(k));
   data::LabelRules rules{.kind = label_kind(job.objective.task), .place = {job.file, 0, "labels"}};
-  if (!job.labels.positive.empty()) rules.positive = {job.labels.positive};
+  if (!job.labels.positive.empty())
+    rules.positive = {job.labels.positive};
+  else if (rules.kind == data::LabelKind::kBinary && agreed.names.size() == 2)
+    rules.positive = {agreed.names[1]};
+  if (rules.kind == data::LabelKind::kClasses) rules.classes = agreed.names;
   PARLEY_TRY(data::LabelsAndNotes made, data::make_labels(std::move(one_of_each), rules));
   agreed.values = std::move(made.labels.values);
   agreed.classes = std::move(made.labels.classes);
@@ -156,9 +191,7 @@ std::optional<std::int64_t> noise_seed(const Job& job, int party) {
 }
 
 Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table, const PaidRun& run) {
-  if (job.privacy->calibration != algorithms::Calibration::kProved)
-    return fail(
-        bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
+  PARLEY_CHECK(check_federated(job));
   Job own = job;
   own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
   own.seed = noise_seed(job, table.number);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -78,7 +79,7 @@ void warn(const Job& job, JobPlan& plan) {
         fmt::format("noise is {:.2g} of the largest signal that any data could have; real signals are smaller", loudest));
   if (plan.quiet_steps && *plan.quiet_steps >= 1)
     plan.warnings.push_back(
-        fmt::format("with {} steps instead of {} it would stay below {}", with_commas(*plan.quiet_steps), with_commas(plan.steps), kQuiet));
+        fmt::format("with {} instead of {} it would stay below {}", counted(*plan.quiet_steps, "step"), with_commas(plan.steps), kQuiet));
   if (plan.suggested_steps && plan.steps > kManyTimes * *plan.suggested_steps)
     plan.warnings.push_back(
         fmt::format("{} steps share the budget where the number of records, the columns, the radius and the target suggest {}; each is "
@@ -86,10 +87,10 @@ void warn(const Job& job, JobPlan& plan) {
                     with_commas(plan.steps), with_commas(*plan.suggested_steps)));
   if (job.tune)
     plan.warnings.emplace_back(
-        "the job tunes: this is one run at the whole target; each run of the search would have less than half of its epsilon");
+        "the job tunes: this is one run at the whole target; each run of the search would have about half of its epsilon, and more noise");
   if (plan.fitting_steps < plan.steps)
-    plan.warnings.push_back(
-        fmt::format("the ledger's budget holds {} of {} steps: the run would stop there (exit 3)", plan.fitting_steps, plan.steps));
+    plan.warnings.push_back(fmt::format("the ledger's budget holds {} of {}: the run would stop there (exit 3)",
+                                        with_commas(plan.fitting_steps), counted(plan.steps, "step")));
 }
 
 std::string noise_of(const privacy::Mechanism& mechanism) {
@@ -118,6 +119,8 @@ Result<JobPlan> plan_job(const Job& job) {
   if (!job.privacy) return plan;
   PARLEY_TRY(const auto site, PrivateSite::open(job, data.tables.train, data.features, data.objective, PrivateSite::Purpose::kRehearsal));
   plan.records = site->facts().records;  // which the plan is made from
+  // How many entries a table has is not public: a power of two tells its holder enough, and a single record hardly ever changes it.
+  plan.memory_bytes = std::bit_ceil(plan.memory_bytes);
   const algorithms::Problem problem{site->features(), data.tables.train.labels.values, data.objective, &site->terms()};
   const auto fit = job.trainer(problem, {});
   if (site->gate().requests().empty()) {

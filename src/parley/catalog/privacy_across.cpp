@@ -34,13 +34,14 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   report.unit = section.unit;
   report.neighbours = section.neighbours;
   report.against = section.against;
+  report.covered = covered_by(job);
   report.calibration = section.calibration;
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
   report.records = section.unit == privacy::Unit::kClient ? job.parties.size() : static_cast<std::size_t>(said.rows);
   report.derivative_bound = said.derivative_bound;
   PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, delta));
   report.accountant = privacy::name(account.chosen);
-  judge_noise(report, section.epsilon, report.records);
+  judge_noise(report, report.plan, section.epsilon, report.records);
   report.statement = statement_of(report, noise_seed(job, party));
   return report;
 }
@@ -58,13 +59,12 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
   const bool parts = federation.holding() == privacy::Holding::kSameRecords;
   all.records = 0;
   for (const PrivacyReport& party : parties) all.records = parts || clients ? party.records : all.records + party.records;
-  all.statement = fmt::format(
-      "{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all. {} Each party: {}", parties.size(),
-      parts     ? "each with a part of every record, whose costs add up"
-      : clients ? "each a client"
-                : "each with records of its own",
-      privacy::name(all.unit), all.epsilon, all.delta,
-      parts ? "Labels are declared public. The parts of the model stay with their parties and are not covered." : "", most->statement);
+  all.statement = fmt::format("{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all.{} Each party: {}", parties.size(),
+                              parts     ? "each with a part of every record, whose costs add up"
+                              : clients ? "each a client"
+                                        : "each with records of its own",
+                              privacy::name(all.unit), all.epsilon, all.delta,
+                              parts ? " Labels are declared public, and nothing is claimed about them." : "", most->statement);
   return all;
 }
 

@@ -147,6 +147,10 @@ Result<std::vector<std::string>> public_classes(const Job& job, const data::Data
   return std::move(made.labels.classes);
 }
 
+Covered covered_by(const Job& job) {
+  return job.federation && job.federation->holding() == privacy::Holding::kSameRecords ? Covered::kMessages : Covered::kModel;
+}
+
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
   std::string text = fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
                                  privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3), privacy::name(report.unit),
@@ -162,18 +166,21 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
         "clients to add their noise, and the coordinator to hand on their keys as they are.";
   if (report.calibration == algorithms::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
-  text += " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only.";
+  const bool model = report.covered == Covered::kModel;
+  text += model ? " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only."
+                : " What a party sends is covered, and whatever the others make of it. Its own part of the model is not: it is computed "
+                  "from the data itself, like objective, metrics and notes, and is for its holder only.";
   if (report.claimed) return text;
   return fmt::format(
              "Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the operating "
-             "system the model would have ",
-             seed.value_or(0)) +
+             "system {} would have ",
+             seed.value_or(0), model ? "the model" : "what is sent") +
          text;
 }
 
-void judge_noise(PrivacyReport& report, double epsilon, std::size_t records) {
+void judge_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records) {
   const char* many = report.unit == privacy::Unit::kClient ? "clients" : "records";
-  for (const privacy::Event& event : report.plan.events)
+  for (const privacy::Event& event : plan.events)
     report.noise_to_signal = std::max(report.noise_to_signal, noise_to_signal(event.mechanism, records, report.neighbours));
   if (report.noise_to_signal > kLoud)
     report.notes.push_back(
@@ -217,6 +224,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   PARLEY_TRY(privacy::GridFeatures grid, privacy::GridFeatures::make(features, facts.column_bounds, stated_count(*job.privacy, facts)));
   std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
   site->section_ = *job.privacy;
+  site->covered_ = covered_by(job);
   const PrivacySection& section = site->section_;
   const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
@@ -248,6 +256,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
                               : Gate::open(*site->ledger_, site->purse_, site->run_, *site->bits_));
     site->gate_ = std::make_unique<Gate>(std::move(gate));
     if (section.calibration == algorithms::Calibration::kPaper) site->gate_->cover_cost();
+    if (site->wanted_) site->gate_->budget_if_none(*site->wanted_);
   }
   site->terms_ = algorithms::PrivateTerms{
       .target = {epsilon, delta, section.neighbours},
@@ -272,12 +281,7 @@ Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) 
   }
   // A reproduction of a paper finds out what it costs when it plans (Gate::cover_cost).
   if (section_.calibration == algorithms::Calibration::kPaper) return {};
-  PARLEY_TRY(const bool set, ledger_->set_budget_if_none(purse_, wanted));
-  if (!set) return {};
-  notes_.push_back(
-      fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
-                  "parley ledger budget sets another",
-                  printable(purse_.data_set), section_.ledger, wanted.epsilon.value(), wanted.delta.value()));
+  wanted_ = wanted;  // set when everything was looked at and the run is charged: a job that is refused sets none
   return {};
 }
 
@@ -299,12 +303,18 @@ Result<void> PrivateSite::check_other_purses() {
   return {};
 }
 
-Result<void> PrivateSite::expect(const std::function<Result<void>(Gate&)>& reserve) {
+Result<privacy::PlanRequest> PrivateSite::rehearse(const Reserve& reserve) const {
   Gate rehearsal = Gate::rehearsal(purse_);
   const auto ended = reserve(rehearsal);
-  if (rehearsal.requests().empty()) return ended ? fail(failed("the run would release nothing: there is nothing to charge")) : ended;
+  if (rehearsal.requests().empty())
+    return fail(ended ? failed("the run would release nothing: there is nothing to charge") : ended.error());
   privacy::PlanRequest request = rehearsal.requests().front();
   request.run = run_;
+  return request;
+}
+
+Result<void> PrivateSite::expect(const Reserve& reserve) {
+  PARLEY_TRY(const privacy::PlanRequest request, rehearse(reserve));
   // What was charged before the site was started again stands.
   PARLEY_TRY(const std::optional<privacy::PaidPlan> paid, ledger_->paid_plan(purse_, run_, request.key));
   if (!paid && gate_->progress().plans > 0)
@@ -313,6 +323,9 @@ Result<void> PrivateSite::expect(const std::function<Result<void>(Gate&)>& reser
   if (paid) {
     receipt = paid->receipt;
   } else {
+    if (wanted_) {
+      PARLEY_TRY(set_budget_, ledger_->set_budget_if_none(purse_, *wanted_));
+    }
     PARLEY_TRY(receipt, ledger_->quote(purse_, request));
   }
   expected_ = {request.plan(purse_.neighbours, receipt.steps), receipt.epsilon, receipt.delta};
@@ -336,12 +349,18 @@ Result<PrivacyReport> PrivateSite::report() {
   report.unit = section_.unit;
   report.neighbours = section_.neighbours;
   report.against = section_.against;
+  report.covered = covered_;
   report.calibration = section_.calibration;
   report.releases = gate_->releases();
   report.records = facts_.records;
   report.derivative_bound = terms_->derivative_bound;
   report.ledger = section_.ledger;
   report.notes = notes_;
+  if (set_budget_ || gate_->set_budget())
+    report.notes.push_back(
+        fmt::format("no budget was set for '{}' in {}: it is the job's, epsilon {} and delta {}, over all runs; "
+                    "parley ledger budget sets another",
+                    printable(purse_.data_set), section_.ledger, wanted_->epsilon.value(), wanted_->delta.value()));
   report.accountant = privacy::name(privacy::Accountant::kBasic);
   for (const privacy::PlanReceipt& receipt : gate_->receipts()) {
     report.epsilon += receipt.epsilon;
@@ -353,7 +372,7 @@ Result<PrivacyReport> PrivateSite::report() {
     PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, terms_->target.delta));
     report.accountant = privacy::name(account.chosen);
   }
-  judge_noise(report, section_.epsilon, facts_.records);
+  judge_noise(report, report.plan, section_.epsilon, facts_.records);
   if (ledger_) {
     PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
     if (spent.budget) report.budget = *spent.budget;

@@ -23,6 +23,10 @@
 
 namespace parley::catalog {
 
+// What a claim is about: the model and every message that it was made of; or, where each party computes its own part of the model from
+// its data and keeps it, what the party sends to the others.
+enum class Covered { kModel, kMessages };
+
 // What a run may say about privacy.
 struct PrivacyReport {
   bool claimed = false;  // false: the noise came from a seed
@@ -31,6 +35,7 @@ struct PrivacyReport {
   privacy::Unit unit = privacy::Unit::kRecord;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Against against = privacy::Against::kEveryone;
+  Covered covered = Covered::kModel;
   std::string accountant;  // whose proof it is
   algorithms::Calibration calibration = algorithms::Calibration::kProved;
   std::int64_t releases = 0;
@@ -54,7 +59,7 @@ struct PublicFacts {
   double label_bound = 1;
 };
 
-// The classes of a private model, from what the job or the schema lists: those that occur would be found in the data. Where nobody
+// The classes of a model, in the order in which the job or the schema lists them. Of a private one they are no others: those that occur would be found in the data. Where nobody
 // lists any they are as they were read, and open() refuses the table unless they are -1/1 or 0/1.
 Result<std::vector<std::string>> public_classes(const Job& job, const data::Dataset& train);
 
@@ -85,9 +90,12 @@ class PrivateSite {
                                                    const PaidRun& run = {});
   ~PrivateSite();
 
-  // Works out what the run will charge, by having it reserve from a gate that refuses, and holds it to that. Charges nothing;
+  using Reserve = std::function<Result<void>(privacy::Gate&)>;
+  // What the run will ask its ledger for, by having it reserve from a gate that refuses. Touches no ledger.
+  [[nodiscard]] Result<privacy::PlanRequest> rehearse(const Reserve& reserve) const;
+  // Works out what the run will charge, by a rehearsal, and holds it to that. Charges nothing;
   // Fault::kBudgetEnded when the budget does not hold a single step.
-  Result<void> expect(const std::function<Result<void>(privacy::Gate&)>& reserve);
+  Result<void> expect(const Reserve& reserve);
   [[nodiscard]] const Expected& expected() const { return expected_; }
   // An answer of the run leaves (privacy::Ledger::mark_answer).
   Result<void> leaving(std::int64_t round, std::string_view answer);
@@ -108,6 +116,7 @@ class PrivateSite {
   PublicFacts facts_;
   privacy::GridFeatures features_;
   PrivacySection section_;
+  Covered covered_ = Covered::kModel;
   privacy::Purse purse_;
   std::string run_;
   bool resumed_ = false;
@@ -115,15 +124,18 @@ class PrivateSite {
   std::optional<std::int64_t> seed_;
   std::unique_ptr<privacy::Bits> bits_;
   std::optional<privacy::Ledger> ledger_;
+  std::optional<privacy::Budget> wanted_;  // the job's, for a purse that has none
+  bool set_budget_ = false;
   std::unique_ptr<privacy::Gate> gate_;
   std::optional<algorithms::PrivateTerms> terms_;
   std::vector<std::string> notes_;
 };
 
+Covered covered_by(const Job& job);
 // The claim in words; `seed`: what the noise came from, if from one.
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed);
 // The loudest of the plan, and a warning where it leaves little to learn.
-void judge_noise(PrivacyReport& report, double epsilon, std::size_t records);
+void judge_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records);
 
 // R when the job gives none: what the derivative is at most, or at a model of zeros where it has no bound.
 double default_derivative_bound(glm::Task task, double label_bound);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,11 @@ Json to_json(const Scored& scored) {
   json["rows"] = scored.rows;
   for (const NamedMetric& metric : kMetrics)
     if (const auto value = scored.metrics.*metric.value) json[metric.key] = *value;
+  const auto defined = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  if (const auto& support = scored.support)
+    json["support"] = {{"true_positives", support->correct},   {"missing", support->missed},
+                       {"spurious", support->incorrect},       {"precision", defined(support->precision())},
+                       {"recall", defined(support->recall())}, {"f1", defined(support->f1())}};
   return json;
 }
 
@@ -74,6 +80,9 @@ const char* shown(algorithms::Certificate certificate) {
   }
   return "?";
 }
+
+// Of a long history every so-many-th point is written, and the last.
+constexpr std::size_t kMostPoints = 10000;
 
 Json finite(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -124,9 +133,24 @@ struct ModelSize {
 };
 ModelSize model_size(const Outcome& outcome) {
   ModelSize size;
-  for (const ModelPart& part : outcome.parts) size.add(part.trained.model);
+  for (const Trained& part : outcome.parts) size.add(part.model);
   if (outcome.parts.empty()) size.add(outcome.trained.model);
   return size;
+}
+
+// Where its parts are elsewhere, nobody here knows its weights.
+Json model_json(const Outcome& outcome, const ReportContext& context) {
+  if (outcome.elsewhere.empty()) {
+    const ModelSize size = model_size(outcome);
+    return {{"path", context.model_path}, {"columns", size.columns}, {"nonzeros", size.nonzeros}, {"l1_norm", size.l1_norm}};
+  }
+  std::size_t columns = 0;
+  Json parts = Json::array();
+  for (const PartElsewhere& part : outcome.elsewhere) {
+    columns += part.columns;
+    parts.push_back({{"party", part.party}, {"columns", part.columns}, {"path", part.path}});
+  }
+  return {{"path", nullptr}, {"columns", columns}, {"nonzeros", nullptr}, {"l1_norm", nullptr}, {"parts", std::move(parts)}};
 }
 
 Json to_json(const Job& job, const std::optional<rounds::Communication>& communication) {
@@ -134,8 +158,10 @@ Json to_json(const Job& job, const std::optional<rounds::Communication>& communi
   const rounds::Traffic total = sent.total();
   Json json = {{"uplink_bytes", total.up}, {"downlink_bytes", total.down}, {"rounds", sent.rounds}, {"per_party", Json::array()}};
   for (std::size_t p = 0; p < sent.per_party.size(); ++p)
-    json["per_party"].push_back(
-        {{"party", job.parties[p].name}, {"uplink_bytes", sent.per_party[p].up}, {"downlink_bytes", sent.per_party[p].down}});
+    json["per_party"].push_back({{"party", job.parties[p].name},
+                                 {"uplink_bytes", sent.per_party[p].up},
+                                 {"downlink_bytes", sent.per_party[p].down},
+                                 {"rounds_answered", sent.answered[p]}});
   json["around_bytes"] = {{"uplink", sent.around.up}, {"downlink", sent.around.down}};
   if (job.network) json["network_seconds"] = rounds::network_seconds(sent, *job.network);
   return json;
@@ -154,11 +180,14 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
                        {"certificate", shown(outcome.fit.certificate)},
                        {"gap", finite(outcome.fit.gap)},
                        {"history", Json::array()}};
-  for (const double value : outcome.fit.history) json["objective"]["history"].push_back(finite(value));
+  const std::vector<double>& history = outcome.fit.history;
+  const std::size_t every = std::max<std::size_t>(1, (history.size() + kMostPoints - 1) / kMostPoints);
+  json["objective"]["history_every"] = every;
+  for (std::size_t i = 0; i < history.size(); i += every) json["objective"]["history"].push_back(finite(history[i]));
+  if (!history.empty() && (history.size() - 1) % every != 0) json["objective"]["history"].push_back(finite(history.back()));
   json["metrics"]["train"] = to_json(outcome.train);
   json["metrics"]["test"] = outcome.test ? to_json(*outcome.test) : Json(nullptr);
-  const ModelSize size = model_size(outcome);
-  json["model"] = {{"path", context.model_path}, {"columns", size.columns}, {"nonzeros", size.nonzeros}, {"l1_norm", size.l1_norm}};
+  json["model"] = model_json(outcome, context);
   json["privacy"] =
       outcome.privacy ? to_json(*outcome.privacy) : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
   json["communication"] = to_json(job, outcome.communication);
@@ -180,23 +209,34 @@ std::string metrics_table(const Scored& scored) {
   std::string table = fmt::format("  {:<18} {:>12}\n", "rows", with_commas(static_cast<long long>(scored.rows)));
   for (const NamedMetric& metric : kMetrics)
     if (const auto value = scored.metrics.*metric.value) table += fmt::format("  {:<18} {:>12.6g}\n", metric.shown, *value);
+  if (const auto& support = scored.support) {
+    table += fmt::format("\n  {:<18} {:>12}\n  {:<18} {:>12}\n  {:<18} {:>12}\n", "true nonzeros found", support->correct, "missing",
+                         support->missed, "spurious", support->incorrect);
+    table += fmt::format("  {:<18} {:>12}\n  {:<18} {:>12}\n  {:<18} {:>12}\n", "precision", shown(support->precision()), "recall",
+                         shown(support->recall()), "F1", shown(support->f1()));
+  }
   return table;
 }
 
 std::string result_table(const Job& job, const Outcome& outcome, const ReportContext& context) {
   const auto& fit = outcome.fit;
-  std::string table = fmt::format("{}: {} by {}, {} after {} iteration{}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
+  std::string table = fmt::format("{}: {} by {}, {} after {}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
                                   fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop),
-                                  with_commas(fit.iterations), fit.iterations == 1 ? "" : "s");
+                                  counted(fit.iterations, "iteration"));
   if (std::isfinite(fit.objective)) table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
   if (fit.certificate != algorithms::Certificate::kNone) table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
-  table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
-                       fmt::format("{} of {}", with_commas(static_cast<long long>(model_size(outcome).nonzeros)),
-                                   with_commas(static_cast<long long>(model_size(outcome).weights))));
+  if (outcome.elsewhere.empty())
+    table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
+                         fmt::format("{} of {}", with_commas(static_cast<long long>(model_size(outcome).nonzeros)),
+                                     with_commas(static_cast<long long>(model_size(outcome).weights))));
+  for (const PartElsewhere& part : outcome.elsewhere)
+    table += fmt::format("  {:<18} {:>12}\n", "part of " + part.party,
+                         fmt::format("{}, there in {}", counted(part.columns, "column"), part.path));
   if (outcome.communication)
     table += fmt::format("  {:<18} {:>12}\n", "traffic",
-                         fmt::format("{} up, {} down, {} parties", human_bytes(static_cast<double>(outcome.communication->total().up)),
-                                     human_bytes(static_cast<double>(outcome.communication->total().down)), job.parties.size()));
+                         fmt::format("{} up, {} down, {}", human_bytes(static_cast<double>(outcome.communication->total().up)),
+                                     human_bytes(static_cast<double>(outcome.communication->total().down)),
+                                     counted(job.parties.size(), "party", "parties")));
   table += fmt::format("\n  {:<18} {:>12}", "", "train");
   if (outcome.test) table += fmt::format(" {:>12}", "test");
   table += fmt::format("\n  {:<18} {:>12}", "rows", with_commas(static_cast<long long>(outcome.train.rows)));
@@ -210,8 +250,12 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
     if (outcome.test) table += fmt::format(" {:>12}", shown(test));
     table += "\n";
   }
-  table += fmt::format("\n  {:.2f} s reading, {:.2f} s training; model in {}\n", outcome.read_seconds, outcome.train_seconds,
-                       context.model_path);
+  table +=
+      fmt::format("\n  {}; {}\n",
+                  outcome.wait_seconds > 0
+                      ? fmt::format("{:.2f} s computing, {:.2f} s waiting for the parties", outcome.train_seconds, outcome.wait_seconds)
+                      : fmt::format("{:.2f} s reading, {:.2f} s training", outcome.read_seconds, outcome.train_seconds),
+                  outcome.elsewhere.empty() ? "model in " + context.model_path : "each party keeps its part of the model");
   table += "  " + outcome.trained.provenance.privacy + "\n";
   if (outcome.privacy && outcome.privacy->ledger.empty()) table += "  each party keeps its own ledger and budget\n";
   if (outcome.privacy && !outcome.privacy->ledger.empty())

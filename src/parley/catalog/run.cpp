@@ -17,11 +17,17 @@ namespace parley::catalog {
 
 namespace {
 
+// Whether the classes of the model are those that the job or the schema lists, also those that no row has.
+bool lists_classes(const Job& job) {
+  return job.objective.task != glm::Task::kLinear && (job.privacy || !job.labels.classes.empty());
+}
+
 Result<data::LoadOptions> reading_options(const Job& job, const Party& party) {
   PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
   options.labels = label_kind(job.objective.task);
   if (!job.labels.positive.empty()) options.positive = {job.labels.positive};
-  if (job.privacy) options.classes = job.labels.classes;
+  options.classes = job.labels.classes;
+  options.absent_classes = lists_classes(job);
   return options;
 }
 
@@ -30,11 +36,13 @@ Result<Tables> read_tables(const Job& job) {
   PARLEY_TRY(const data::LoadOptions options, reading_options(job, party));
   Tables tables;
   PARLEY_TRY(tables.train, data::load(party.data, options));
-  if (job.privacy && job.objective.task != glm::Task::kLinear) {
+  if (lists_classes(job)) {
     PARLEY_TRY(tables.train.labels.classes, public_classes(job, tables.train));
   }
   if (!party.test.empty()) {
-    PARLEY_TRY(tables.test, data::load(party.test, data::options_like(tables.train, options)));
+    data::LoadOptions alike = data::options_like(tables.train, options);
+    alike.id_may_lack = true;
+    PARLEY_TRY(tables.test, data::load(party.test, alike));
     for (const std::string& note : tables.test->notes) tables.train.notes.push_back("test file: " + note);
   } else if (job.data.test_fraction && *job.data.test_fraction > 0) {
     // Without a seed the held-out rows are still the same in every run: the split is not a secret.
@@ -50,7 +58,8 @@ Result<void> check_trainable(const Job& job, const data::Dataset& train) {
   const std::string& file = job.parties.front().data;
   if (train.rows() < 2) return fail(bad_input({file, 0, ""}, "training needs at least two rows", fmt::format("{} left", train.rows())));
   if (train.features.cols() == 0) return fail(bad_input({file, 0, ""}, "holds no feature column"));
-  if (job.objective.task == glm::Task::kLinear) return {};
+  // In a private run a single record must not decide whether there is a model.
+  if (job.objective.task == glm::Task::kLinear || job.privacy) return {};
   const double first = train.labels.values.front();
   for (const double label : train.labels.values)
     if (label != first) return {};
@@ -94,23 +103,31 @@ Result<Scored> score(const Trained& trained, const data::Dataset& table) {
   return Scored{table.rows(), glm::measure(trained.model.task, margins, table.labels.values)};
 }
 
-Result<Outcome> run(const Job& job, const Watch& watch) {
-  if (job.federation) return run_federation(job, watch);
+Error stopped_early() {
+  return failed("interrupted before the first iteration; nothing was written");
+}
+
+namespace {
+
+Result<Outcome> run_single(const Job& job, const Watch& watch) {
   Outcome outcome;
   if (watch.phase) watch.phase("reading " + job.parties.front().data);
   const Stopwatch reading;
   PARLEY_TRY(SiteData data, read_site(job));
   const Tables& tables = data.tables;
-  const glm::Objective& objective = data.objective;
+  glm::Objective objective = data.objective;
+  std::string algorithm = job.algorithm;
   outcome.notes = tables.train.notes;
   Trained& trained = outcome.trained;
   trained.model = std::move(data.scaling);
   outcome.read_seconds = reading.seconds();
+  if (watch.stop && watch.stop()) return fail(stopped_early());
   if (watch.phase) watch.phase("training");
   const Stopwatch training;
   std::unique_ptr<PrivateSite> site;
   if (job.privacy) {
     std::optional<Split> split;
+    privacy::Plan won;  // of tuned runs
     if (job.tune) {
       PARLEY_TRY(split, validation_split(job, data));
     }
@@ -121,17 +138,24 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
       PARLEY_TRY(Tuned tuned, tune(job, std::move(trials), *site,
                                    {table.labels.values, split->validation_features, split->validation.labels.values}, watch.observer));
       outcome.fit = std::move(tuned.fit);
+      objective = tuned.trial.objective;
+      algorithm = tuned.trial.algorithm;
+      won = tuned.run_plan;
       outcome.notes.push_back(fmt::format("chosen by private tuning: {}; each run had epsilon {:.4g}",
                                           fmt::join(tuned.trial.settings, ", "), tuned.run_epsilon));
     } else {
       PARLEY_TRY(outcome.fit, job.trainer({site->features(), table.labels.values, objective, &site->terms()}, watch.observer));
     }
     PARLEY_TRY(outcome.privacy, site->report());
-    if (split) outcome.privacy->releases = outcome.fit.releases;  // of the run that won; the others were never released
+    if (split) {
+      outcome.privacy->releases = outcome.fit.releases;  // of the run that won; the others were never released
+      judge_noise(*outcome.privacy, won, job.privacy->epsilon, site->facts().records);
+    }
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
   } else {
     PARLEY_TRY(outcome.fit, job.trainer({data.features, tables.train.labels.values, objective}, watch.observer));
   }
+  if (!job.privacy && outcome.fit.stop == algorithms::Stop::kInterrupted && outcome.fit.iterations == 0) return fail(stopped_early());
   outcome.train_seconds = training.seconds();
 
   glm::Model& model = trained.model;
@@ -146,7 +170,7 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
   trained.schema = tables.train.schema;
   trained.label = job.labels.column;
   trained.provenance = {job.name,
-                        job.algorithm,
+                        algorithm,
                         kVersion,
                         job.seed,
                         hides_count(job) ? site->facts().records : tables.train.rows(),
@@ -156,6 +180,14 @@ Result<Outcome> run(const Job& job, const Watch& watch) {
   if (tables.test) {
     PARLEY_TRY(outcome.test, score(trained, *tables.test));
   }
+  return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> run(const Job& job, const Watch& watch) {
+  auto outcome = job.federation ? run_federation(job, watch) : run_single(job, watch);
+  if (!outcome) return fail(in_job(job, std::move(outcome).error()));
   return outcome;
 }
 

@@ -32,11 +32,20 @@ Result<SiteData> read_site(const Job& job);
 struct Scored {
   std::size_t rows = 0;
   glm::Metrics metrics;
+  std::optional<glm::SupportRecovery> support;  // against a known truth
+};
+
+// A part of a model that only its party has.
+struct PartElsewhere {
+  std::string party;
+  std::size_t columns = 0;
+  std::string path;  // at that party
 };
 
 struct Outcome {
-  Trained trained;               // of a federation whose parties keep their parts: the first of them
-  std::vector<ModelPart> parts;  // of a federation
+  Trained trained;             // of a federation whose parties keep their parts: the first of them
+  std::vector<Trained> parts;  // of a federation
+  std::vector<PartElsewhere> elsewhere;
   std::optional<rounds::Communication> communication;
   algorithms::Fit fit;
   Scored train;
@@ -45,13 +54,17 @@ struct Outcome {
   std::vector<std::string> notes;        // what the readers want a person to know
   double read_seconds = 0;
   double train_seconds = 0;
-  double wait_seconds = 0;  // of which for the parties
+  double wait_seconds = 0;  // for parties on other machines; not in train_seconds
 };
 
 struct Watch {
   algorithms::Observer observer;                  // each iteration; false asks for a stop
   std::function<void(const std::string&)> phase;  // "reading data", "training"
+  std::function<bool()> stop;                     // whether a stop was asked for, before there is an iteration to report
 };
+
+// A stop that came before there was anything to keep; nothing has been charged for either.
+Error stopped_early();
 
 Result<Outcome> run(const Job& job, const Watch& watch);
 

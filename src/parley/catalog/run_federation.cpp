@@ -16,9 +16,9 @@ namespace parley::catalog {
 
 namespace {
 
-Result<Scored> score(const Federation& federation, std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) {
+Result<Scored> score(const Federation& federation, std::span<const Trained> parts, std::span<const data::Dataset* const> tables) {
   PARLEY_TRY(const Federation::Scores scores, federation.scores(parts, tables));
-  return Scored{scores.labels.size(), glm::measure(parts.front().trained.model.task, scores.margins, scores.labels)};
+  return Scored{scores.labels.size(), glm::measure(parts.front().model.task, scores.margins, scores.labels)};
 }
 
 Result<void> measure(const Federation& federation, std::span<const PartyTable> tables, Outcome& outcome) {
@@ -37,19 +37,31 @@ Result<void> measure(const Federation& federation, std::span<const PartyTable> t
 }  // namespace
 
 Result<Outcome> run_federation(const Job& job, const Watch& watch) {
+  PARLEY_CHECK(check_federated(job));
   const Federation& federation = *job.federation;
   Outcome outcome;
-  if (watch.phase) watch.phase(fmt::format("reading the tables of {} parties", job.parties.size()));
+  if (watch.phase)
+    watch.phase(job.parties.size() == 1 ? "reading the table of 1 party"
+                                        : fmt::format("reading the tables of {} parties", job.parties.size()));
   const Stopwatch reading;
   std::vector<int> everyone(job.parties.size());
   std::iota(everyone.begin(), everyone.end(), 0);
   PARLEY_TRY(std::vector<PartyTable> tables, federation.read(job, everyone));
+  if (watch.stop && watch.stop()) return fail(stopped_early());
   std::vector<rounds::Admission> admitted;
   std::vector<std::unique_ptr<rounds::Responder>> parties;
   std::vector<Introduction> introductions;
   rounds::Terms terms{.job = job.name + " " + job.digest};
+  // Everything is looked at before a budget is set at any party.
+  std::vector<Introduction> before;
+  for (const PartyTable& table : tables) before.push_back(introduce(table));
+  PARLEY_CHECK(federation.check(job, before));
   for (PartyTable& table : tables) {
-    if (job.privacy) PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table, {}));
+    if (!job.privacy) break;
+    PARLEY_CHECK(open_site(job, objective_of(job, tables.front().train.labels.classes), table, {}));
+    PARLEY_CHECK(table.site->rehearse([&](privacy::Gate& gate) { return federation.reserve(job, table, gate); }));
+  }
+  for (PartyTable& table : tables) {
     PARLEY_TRY(admitted.emplace_back(), admit(job, table));
     parties.push_back(std::move(admitted.back().party));
     admitted.back().party = std::make_unique<rounds::BorrowedParty>(*parties.back());
@@ -95,9 +107,9 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
     }
     PARLEY_TRY(outcome.privacy, privacy_across(federation, reports, tables.front().site->terms().target.delta));
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
-    for (ModelPart& part : outcome.parts) part.trained.provenance.privacy = outcome.privacy->statement;
+    for (Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
   }
-  outcome.trained = outcome.parts.front().trained;
+  outcome.trained = outcome.parts.front();
   PARLEY_CHECK(measure(federation, tables, outcome));
   return outcome;
 }

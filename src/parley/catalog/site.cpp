@@ -11,6 +11,7 @@
 #include "parley/catalog/private_site.h"
 #include "parley/core/address.h"
 #include "parley/core/files.h"
+#include "parley/core/party_name.h"
 #include "parley/core/text.h"
 #include "parley/data/csv.h"
 #include "parley/data/decompress.h"
@@ -30,7 +31,7 @@ Place about(const Site& site, const char* key) {
 
 Result<void> check_limits(const Site& site, const Job& job) {
   const auto& allowed = site.limits.algorithms;
-  if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), job.algorithm) == allowed.end())
+  if (allowed && std::find(allowed->begin(), allowed->end(), job.algorithm) == allowed->end())
     return fail(bad_input(about(site, "limits.algorithms"), "does not list the job's algorithm", job.algorithm));
   if (!job.privacy && !site.limits.without_privacy)
     return fail(bad_input(about(site, "limits.without_privacy"), "is false, and the job has no [privacy] section", job.name));
@@ -141,7 +142,37 @@ std::string standing(PrivateSite& site) {
                      std::max(0.0, report->budget.epsilon.value() - report->spent_epsilon));
 }
 
-// The account of what a private run costs: when it is admitted, and when its first answer leaves.
+// A party of a private run whose site writes the charge down when it is made: with the first task that draws, before the answer
+// is kept.
+class ToldWhenCharged final : public rounds::Responder {
+ public:
+  ToldWhenCharged(std::unique_ptr<rounds::Responder> party, std::shared_ptr<PrivateSite> site, Tell tell)
+      : party_(std::move(party)), site_(std::move(site)), tell_(std::move(tell)), told_(site_->gate().progress().plans > 0) {}
+
+  rounds::Answered answer(const wire::Header& request, std::string_view task) override {
+    rounds::Answered answered = party_->answer(request, task);
+    const auto& receipts = site_->gate().receipts();
+    if (!told_ && !receipts.empty()) {
+      const privacy::PlanReceipt& charge = receipts.front();
+      tell_(fmt::format("is charged epsilon {} and delta {}, entry {} of the ledger; {}", privacy::rounded_up(charge.epsilon, 4),
+                        privacy::rounded_up(charge.delta, 3), charge.entry, standing(*site_)));
+      told_ = true;
+    }
+    return answered;
+  }
+  [[nodiscard]] wire::Bytes memory() const override { return party_->memory(); }
+  Result<void> restore(std::string_view memory) override { return party_->restore(memory); }
+  [[nodiscard]] const std::string& last_error() const override { return party_->last_error(); }
+  [[nodiscard]] Responder& itself() override { return party_->itself(); }
+
+ private:
+  std::unique_ptr<rounds::Responder> party_;
+  std::shared_ptr<PrivateSite> site_;
+  Tell tell_;
+  bool told_;
+};
+
+// The account of what a private run costs: when it is admitted, and when it is charged.
 void account_for(const std::shared_ptr<PrivateSite>& site, const Tell& tell, rounds::Admission& admission) {
   const Expected& expected = site->expected();
   std::int64_t draws = 0;
@@ -149,12 +180,7 @@ void account_for(const std::shared_ptr<PrivateSite>& site, const Tell& tell, rou
   tell(fmt::format("is private: at most {} noisy values or vectors for epsilon {} and delta {}{}; {}", with_commas(draws),
                    privacy::rounded_up(expected.epsilon, 4), privacy::rounded_up(expected.delta, 3),
                    site->gate().claims_valid() ? "" : " (from a seed: nothing is claimed)", standing(*site)));
-  admission.leaving = [site, tell, mark = admission.leaving, said = false](std::int64_t round,
-                                                                           std::string_view answer) mutable -> Result<void> {
-    PARLEY_CHECK(mark(round, answer));
-    if (round > 0 && !std::exchange(said, true)) tell("is charged; " + standing(*site));
-    return {};
-  };
+  admission.party = std::make_unique<ToldWhenCharged>(std::move(admission.party), site, tell);
 }
 
 // "ward=surgery" comes from the column "ward".
@@ -164,8 +190,8 @@ bool made_from(const std::string& column, const std::string& name) {
 
 Result<void> check_table(const Site& site, const PartyTable& table) {
   if (static_cast<std::int64_t>(table.train.rows()) < site.limits.minimum_records)
-    return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job",
-                          fmt::format("{} records", table.train.rows())));
+    return fail(
+        bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job", counted(table.train.rows(), "record")));
   std::vector<std::string> used = table.train.columns.list();
   // The label, and the ids, which a job can ask for by name.
   for (const data::ColumnSchema& column : table.train.schema.columns)
@@ -184,23 +210,29 @@ bool is_number_of_feature(const std::string& name) {
 }
 
 // What stays at the site when the run is over: its part of the model, if the parts stay with the parties.
-void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run, const rounds::Responder& party) {
+void keep_part(const Site& site, const Job& job, const PartyTable& table, const wire::RunId& run, const rounds::Responder& party,
+               const Tell& tell) {
   const wire::Bytes memory = party.memory();
   const Introduction introduction = introduce(table);
   auto parts = job.federation->model(job, {{&introduction, 1}, {}, {&memory, 1}});
-  if (!parts) return;
-  const std::filesystem::path folder = std::filesystem::path(site.state) / "models" / wire::hex(run);
+  if (!parts) return tell("leaves no part of the model here: " + parts.error().message);
   if (parts->empty()) return;
+  const std::filesystem::path folder = part_in(site.state, run);
   if (table.site)
     if (const auto report = table.site->report())
-      parts->front().trained.provenance.privacy =
-          "What this party released to the others (its part of the model stays here and is not covered): " + report->statement;
+      parts->front().provenance.privacy = "Of what this party sent, not of this part: " + report->statement;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  static_cast<void>(save(parts->front().trained, folder.string()));
+  if (const auto saved = save(parts->front(), folder.string()); !saved)
+    return tell("leaves no part of the model here: " + saved.error().message);
+  tell("leaves this site's part of the model in " + (folder / "model.json").string());
 }
 
 }  // namespace
+
+std::string part_in(const std::string& state, const wire::RunId& run) {
+  return (std::filesystem::path(state) / "models" / wire::hex(run)).string();
+}
 
 Result<Site> read_site(const std::string& path) {
   PARLEY_TRY(Toml toml, Toml::read(path));
@@ -210,6 +242,8 @@ Result<Site> read_site(const std::string& path) {
   toml.require("site");
   for (const char* key : {"name", "coordinator", "tls", "state"}) section.require(key);
   section.text("name", site.name);
+  if (const std::string_view flaw = flaw_of_party_name(site.name); section.kind("name") == Toml::Kind::kText && !flaw.empty())
+    section.reject("name", flaw, site.name);
   section.text("coordinator", site.coordinator);
   section.text("tls", site.tls);
   section.text("state", site.state);
@@ -221,7 +255,8 @@ Result<Site> read_site(const std::string& path) {
   data.text("schema", site.schema);
   data.texts("classes", site.classes);
   Toml limits = toml.table("limits");
-  limits.texts("algorithms", site.limits.algorithms);
+  std::vector<std::string> algorithms;
+  if (limits.texts("algorithms", algorithms)) site.limits.algorithms = std::move(algorithms);
   limits.texts("never", site.limits.never);
   limits.integer("minimum_records", site.limits.minimum_records, at_least(1));
   limits.boolean("without_privacy", site.limits.without_privacy);
@@ -243,7 +278,7 @@ Result<Site> read_site(const std::string& path) {
     PARLEY_TRY(const privacy::Delta rarely, privacy::Delta::make(*delta));
     site.limits.budget = privacy::Budget{most, rarely, privacy::Composition::kPlans};
   }
-  for (const std::string& name : site.limits.algorithms)
+  for (const std::string& name : site.limits.algorithms.value_or(std::vector<std::string>{}))
     if (find_algorithm(name) == nullptr) {
       std::vector<std::string> known;
       for (const Algorithm& algorithm : algorithms_by_name()) known.push_back(algorithm.name);
@@ -311,8 +346,10 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (job.federation == nullptr) return fail(bad_input({text.file, 0, "algorithm.name"}, "is not for several parties", job.algorithm));
   std::vector<std::string> names;
   for (const Party& party : job.parties) names.push_back(printable(party.name));
-  tell(fmt::format("is '{}': {}, of {}, asked for by the coordinator at {}", printable(job.name), job.algorithm, fmt::join(names, ", "),
-                   site.coordinator));
+  tell(fmt::format("is '{}': {} by {}, of {}, asked for by the coordinator at {}{}", printable(job.name), glm::name(job.objective.task),
+                   job.algorithm, fmt::join(names, ", "), site.coordinator,
+                   job.privacy ? "" : "; no privacy: what leaves is not protected"));
+  PARLEY_CHECK(check_federated(job));
   PARLEY_CHECK(check_limits(site, job));
   const auto own = std::find_if(job.parties.begin(), job.parties.end(), [&](const Party& party) { return party.name == site.name; });
   if (own == job.parties.end()) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));
@@ -330,7 +367,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (table->site) account_for(table->site, tell, admission);
   // Holds the table for as long as the party reads it.
   admission.at_close = [site, job, table, tell, run = opening.run](const rounds::Responder& party) {
-    keep_part(site, job, *table, run, party);
+    keep_part(site, job, *table, run, party, tell);
     if (table->site) tell("ends; " + standing(*table->site));
   };
   return admission;

@@ -13,7 +13,7 @@
 //   classes = ["-1", "1"]              # of the labels of a LIBSVM table, whose schema has no label column: private jobs that
 //                                      # classify must list the same
 //   [limits]
-//   algorithms = ["fed-iter-ht"]       # absent: any
+//   algorithms = ["fed-iter-ht"]       # absent: any; an empty list: none
 //   never = ["postcode"]               # columns that no job may use
 //   minimum_records = 100
 //   without_privacy = false            # whether jobs are answered that protect nobody: those without a [privacy] section,
@@ -24,6 +24,8 @@
 //                                      # open a second purse
 //   unit = "record"                    # likewise what the budget protects: "record", or "client": this site's whole table
 //   public_labels = false              # whether a job's word that labels are public is taken
+//   public_ids = false                 # whether a private job of parties with columns gets a digest of the record ids
+//   records = 2000                     # the public number that stands for n in jobs under add-remove; absent: none is answered
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -41,7 +43,7 @@ namespace parley::catalog {
 struct PaidRun;  // private_site.h
 
 struct Limits {
-  std::vector<std::string> algorithms;  // empty: any
+  std::optional<std::vector<std::string>> algorithms;  // absent: any
   std::vector<std::string> never;
   std::int64_t minimum_records = 1;
   bool without_privacy = false;
@@ -80,6 +82,9 @@ struct JobText {
 };
 Result<JobText> read_job_text(const std::string& path, const std::vector<std::string>& overrides);
 Result<Job> parse(const JobText& text, Paths paths);
+
+// Where a site keeps its part of a model whose parts stay with the parties.
+std::string part_in(const std::string& state, const wire::RunId& run);
 
 // What a private run is called in the ledger of a party, among all runs and jobs, and how far it had got here.
 Result<PaidRun> paid_run(const Job& job, const rounds::Opening& opening);

@@ -116,6 +116,11 @@ Result<void> save(const Trained& trained, const std::string& directory) {
       {"job", trained.provenance.job},         {"algorithm", trained.provenance.algorithm},
       {"version", trained.provenance.version}, {"seed", trained.provenance.seed ? Json(*trained.provenance.seed) : Json(nullptr)},
       {"rows", trained.provenance.rows},       {"privacy", trained.provenance.privacy}};
+  if (trained.part)
+    json["part"] = {{"party", trained.part->party},
+                    {"labels", trained.part->labels},
+                    {"parties", trained.part->parties},
+                    {"meaning", "one part of a model: the margin of a record is the sum of the margins of all these parties' parts"}};
   return write_atomically((std::filesystem::path(directory) / "model.json").string(), json.dump(1) + "\n");
 }
 
@@ -246,6 +251,16 @@ Result<Trained> load_trained(const std::string& directory) {
   }
   if (!numbered) trained.columns = data::ColumnNames(model.columns);
   PARLEY_TRY(trained.schema, data::parse_schema(fields.get<std::string>("schema"), file + " (schema)"));
+  const Json& provenance = fields.object("provenance");
+  trained.provenance.job = fields.get<std::string>("job", provenance);
+  trained.provenance.algorithm = fields.get<std::string>("algorithm", provenance);
+  trained.provenance.rows = fields.get<std::size_t>("rows", provenance);
+  if (json.contains("part")) {
+    const Json& part = fields.object("part");
+    trained.part = PartOf{fields.get<std::string>("party", part), fields.get<bool>("labels", part),
+                          fields.get<std::vector<std::string>>("parties", part)};
+    if (std::ranges::count(trained.part->parties, trained.part->party) != 1) fields.reject("part", "must name its party among the parties");
+  }
   PARLEY_CHECK(fields.finish());
   if (auto whole = model.check(); !whole) return fail(bad_input({file, 0, ""}, whole.error().message));
   return trained;

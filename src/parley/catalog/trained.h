@@ -26,6 +26,13 @@ struct Provenance {
   std::string privacy;   // the statement
 };
 
+// Whose part of a model this is: one with the columns of that party. The margin of a record is the sum over the parts.
+struct PartOf {
+  std::string party;
+  bool labels = false;               // tables of this part carry the labels
+  std::vector<std::string> parties;  // whose parts make the model, in the order of the job
+};
+
 struct Trained {
   glm::Model model;
   glm::Objective objective;
@@ -33,6 +40,7 @@ struct Trained {
   data::Schema schema;        // reads another table alike
   std::string label;          // column name; empty: as the schema says
   Provenance provenance;
+  std::optional<PartOf> part;  // absent: the whole model
 
   // Options that read another table to the same columns and classes; labels are read when `labels` says so.
   [[nodiscard]] data::LoadOptions reading(data::LabelUse labels) const;

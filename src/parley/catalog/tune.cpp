@@ -37,8 +37,16 @@ double largest_loss(const glm::Objective& objective, double label_bound) {
   return 1;
 }
 
+// <row, weights> added up column by column: how other records make a column be stored changes no digit of it.
+double margin_of(const linalg::Matrix& features, linalg::Index row, std::span<const double> weights, double intercept) {
+  double sum = 0;
+  features.for_each_in_row(row, [&](linalg::Index column, double value) { sum += value * weights[static_cast<std::size_t>(column)]; });
+  return sum + intercept;
+}
+
+// A loss that is no number counts as `largest`: left out of the sum it would make a model that diverged the best of all.
 std::vector<double> losses(const glm::Objective& objective, const linalg::Matrix& features, std::span<const double> labels,
-                           const algorithms::Fit& fit) {
+                           const algorithms::Fit& fit, double largest) {
   std::vector<double> each(labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto row = static_cast<linalg::Index>(i);
@@ -46,8 +54,8 @@ std::vector<double> losses(const glm::Objective& objective, const linalg::Matrix
     std::vector<double> margins;
     for (int k = 0; k < objective.classes; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      margins.push_back(features.row_dot(row, std::span(fit.weights).subspan(at * columns, columns)) +
-                        (fit.intercepts.empty() ? 0.0 : fit.intercepts[at]));
+      margins.push_back(margin_of(features, row, std::span(fit.weights).subspan(at * columns, columns),
+                                  fit.intercepts.empty() ? 0.0 : fit.intercepts[at]));
     }
     if (objective.task == glm::Task::kSoftmax) {
       const double top = *std::max_element(margins.begin(), margins.end());
@@ -57,6 +65,7 @@ std::vector<double> losses(const glm::Objective& objective, const linalg::Matrix
     } else {
       each[i] = glm::with_loss(objective.task, [&](auto loss) { return loss.value(margins[0], labels[i]); });
     }
+    if (!std::isfinite(each[i])) each[i] = largest;
   }
   return each;
 }
@@ -129,7 +138,7 @@ Result<std::vector<Trial>> trials_of(const Job& job, int classes) {
     overrides.insert(overrides.end(), settings.begin(), settings.end());
     PARLEY_TRY(Job tried, read_job(job.file, overrides));
     tried.objective.classes = classes;
-    trials.push_back({settings, std::move(tried.trainer), tried.objective});
+    trials.push_back({settings, std::move(tried.trainer), tried.objective, tried.algorithm});
   }
   return trials;
 }
@@ -165,12 +174,12 @@ Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site,
     terms.gate = &run.training;
     PARLEY_TRY(algorithms::Fit fit, trial.trainer({site.features(), data.labels, trial.objective, &terms}, observer));
     PARLEY_CHECK(run.scoring.reserve({.step = fitting->scoring.plan.events}, target.delta));
-    const privacy::Private each(losses(trial.objective, data.validation, data.validation_labels, fit));
+    const privacy::Private each(losses(trial.objective, data.validation, data.validation_labels, fit, largest));
     PARLEY_TRY(const auto sum, privacy::clipped_sum_l2(each, fitting->scoring.rule));
     PARLEY_TRY(const auto released, run.scoring.gaussian(sum, fitting->scoring.noise));
     auto score = privacy::derive([](const std::vector<double>& loss) { return -loss.front(); }, released);
-    const bool last = fit.stop == algorithms::Stop::kInterrupted;
-    return Scored{Tuned{std::move(fit), trial, low}, std::move(score), last};
+    const bool interrupted = fit.stop == algorithms::Stop::kInterrupted;
+    return Scored{Tuned{std::move(fit), trial, low, fitting->plans[run.setting]}, std::move(score), interrupted};
   };
   return std::move(runs).best<Tuned>(once);
 }

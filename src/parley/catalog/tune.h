@@ -19,6 +19,7 @@ struct Trial {
   std::vector<std::string> settings;  // "section.key=value"
   Trainer trainer;
   glm::Objective objective;
+  std::string algorithm;
 };
 
 // The product of the choices; reads the job's file once for each.
@@ -34,6 +35,7 @@ struct Tuned {
   algorithms::Fit fit;
   Trial trial;             // whose settings won: released
   double run_epsilon = 0;  // what a single run costs
+  privacy::Plan run_plan;  // what it releases to itself
 };
 Result<Tuned> tune(const Job& job, std::vector<Trial> trials, PrivateSite& site, const TuningData& data,
                    const algorithms::Observer& observer);

@@ -6,6 +6,7 @@
 
 #include "parley/algorithms/ridge_factor.h"
 #include "parley/catalog/private_site.h"
+#include "parley/core/text.h"
 #include "parley/glm/batch.h"
 #include "parley/linalg/vectors.h"
 #include "parley/rounds/party.h"
@@ -33,10 +34,14 @@ std::vector<std::string> classes_of(const Job& job, std::span<const Introduction
 
 }  // namespace
 
-Result<std::vector<PartyTable>> VerticalFederation::read(const Job& job, std::span<const int> parties) const {
+Result<void> VerticalFederation::check(const Job& job) const {
   if (job.data.unit_rows)
     return fail(bad_input({job.file, 0, "data.unit_rows"},
                           "no party knows the norm of a whole record; leave it out for parties that hold columns"));
+  return {};
+}
+
+Result<std::vector<PartyTable>> VerticalFederation::read(const Job& job, std::span<const int> parties) const {
   std::vector<PartyTable> tables;
   for (const int party : parties) {
     const bool labels = holds_labels(job, party);
@@ -61,9 +66,8 @@ Result<void> VerticalFederation::check(const Job& job, std::span<const Introduct
     holders += other.labels ? 1 : 0;
     const Place place{job.file, 0, "party." + other.party};
     if (other.rows != first.rows)
-      return fail(
-          bad_input(place, fmt::format("has {} records, '{}' has {}; parties that hold columns need the same records in the same order",
-                                       other.rows, first.party, first.rows)));
+      return fail(bad_input(place, fmt::format("has {}, '{}' has {}; parties that hold columns need the same records in the same order",
+                                               counted(other.rows, "record"), first.party, first.rows)));
     if (other.alignment != 0 && first.alignment != 0 && other.alignment != first.alignment)
       return fail(bad_input(place, fmt::format("its record ids are not those of '{}' in the same order", first.party)));
   }
@@ -77,8 +81,8 @@ std::size_t VerticalFederation::largest_reply(const Job&, std::span<const Introd
   return sizeof(double) * static_cast<std::size_t>(parties.front().rows);
 }
 
-Result<std::vector<ModelPart>> VerticalFederation::model(const Job& job, const Held& held) const {
-  std::vector<ModelPart> parts;
+Result<std::vector<Trained>> VerticalFederation::model(const Job& job, const Held& held) const {
+  std::vector<Trained> parts;
   const std::vector<std::string> classes = classes_of(job, held.parties);
   for (std::size_t p = 0; p < held.memories.size(); ++p) {
     const Introduction& party = held.parties[p];
@@ -92,19 +96,20 @@ Result<std::vector<ModelPart>> VerticalFederation::model(const Job& job, const H
       weights.pop_back();
     }
     if (!weights.empty()) model.weights = std::move(weights);
-    parts.push_back({party.party, party.labels, std::move(trained)});
+    trained.part = PartOf{party.party, party.labels, {}};
+    for (const Party& each : job.parties) trained.part->parties.push_back(each.name);
+    parts.push_back(std::move(trained));
   }
   return parts;
 }
 
-Result<Federation::Scores> VerticalFederation::scores(std::span<const ModelPart> parts,
-                                                      std::span<const data::Dataset* const> tables) const {
+Result<Federation::Scores> VerticalFederation::scores(std::span<const Trained> parts, std::span<const data::Dataset* const> tables) const {
   Scores all;
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    PARLEY_TRY(const std::vector<double> margins, parts[p].trained.model.margins(tables[p]->features));
+    PARLEY_TRY(const std::vector<double> margins, parts[p].model.margins(tables[p]->features));
     if (all.margins.empty()) all.margins.assign(margins.size(), 0.0);
     linalg::axpy(1.0, margins, all.margins);
-    if (parts[p].labels) all.labels = tables[p]->labels.values;
+    if (parts[p].part->labels) all.labels = tables[p]->labels.values;
   }
   return all;
 }
@@ -123,6 +128,12 @@ Result<double> VerticalFederation::objective(const Job& job, std::span<const Par
     penalty += objective.l2 / 2 * linalg::squared_norm(weights);
   }
   return glm::mean_loss(objective.task, margins, *labels) + penalty;
+}
+
+Result<void> AdmmFederation::check(const Job& job) const {
+  PARLEY_CHECK(VerticalFederation::check(job));
+  PARLEY_TRY(const auto algorithm, make(job));
+  return job.privacy ? algorithm.check_private(job.privacy->neighbours) : Result<void>{};
 }
 
 Result<std::unique_ptr<rounds::Responder>> AdmmFederation::responder(const Job& job, const PartyTable& table,

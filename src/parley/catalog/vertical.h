@@ -8,12 +8,13 @@ namespace parley::catalog {
 
 class VerticalFederation : public Federation {
  public:
+  Result<void> check(const Job& job) const override;
   Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const override;
   Result<void> check(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kSameRecords; }
-  Result<std::vector<ModelPart>> model(const Job& job, const Held& held) const override;
-  Result<Scores> scores(std::span<const ModelPart> parts, std::span<const data::Dataset* const> tables) const override;
+  Result<std::vector<Trained>> model(const Job& job, const Held& held) const override;
+  Result<Scores> scores(std::span<const Trained> parts, std::span<const data::Dataset* const> tables) const override;
   Result<double> objective(const Job& job, std::span<const PartyTable> tables, const Held& held) const override;
 
  protected:
@@ -25,6 +26,8 @@ class AdmmFederation final : public VerticalFederation {
  public:
   explicit AdmmFederation(const algorithms::AdmmSettings& settings) : settings_(settings) {}
 
+  Result<void> check(const Job& job) const override;
+  using VerticalFederation::check;
   Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table, rounds::GateOfRound gate) const override;
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override;
   Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,

@@ -1,0 +1,27 @@
+// A run that is over, as its folder remembers it: started again, by a supervisor or by hand, it is not begun anew. A private
+// one would be charged to every site a second time.
+//
+//   OUT/finished   {"run", "job": digest, "result": digest of result.json, "exit_code", "shown": the table for people}
+//
+// Kept before the checkpoint goes, so that at any moment one of the two is there.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "parley/core/result.h"
+
+namespace parley::app {
+
+struct FinishedRun {
+  std::string run;
+  std::string job;     // digest of its text
+  std::string result;  // result.json
+  std::string shown;
+  int exit_code = 0;
+};
+
+Result<void> keep(const FinishedRun& run, const std::string& folder);
+// Nothing when the folder holds the result of another job, of another run, or none.
+std::optional<FinishedRun> finished_run(const std::string& folder, const std::string& job);
+
+}  // namespace parley::app
