@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hard thresholding over clients: the tables of Tong et al.'s figures, and MPI beside a hand-written loop.
 
-Writes markdown on stdout; `federated.py data` writes the sets of Figure 6 only. These need the reference data
+Writes markdown on stdout; `federated.py data` writes the sets of Figure 6 only, `federated.py data mnist news20` some of them. These need the reference data
 ($PARLEY_SHARED or ../shared): MNIST is cut to its first 6,000 images, rcv1 to the thousand rows that are there, and news20 (ten of its
 classes against the other ten) is the nearest to rcv1 that is there whole. E2006-tfidf is not to be had: drawn rows of its shape take its place.
 """
@@ -31,7 +31,7 @@ DRIVER = BUILD / "bench" / "federated_driver"
 
 def table(title, *arguments):
     print(f"\n## {title}\n", flush=True)
-    print(subprocess.run([str(DRIVER), *map(str, arguments)], check=True, capture_output=True, text=True).stdout, end="")
+    print(subprocess.run([str(DRIVER), *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout, end="")
 
 
 def idx(name):
@@ -57,6 +57,7 @@ def clustered(folder, name, rows, labels):
     """Ten clusters by k-means, as in the paper; then as above."""
     short = scipy.sparse.csr_matrix((rows.data, rows.indices.astype("int32"), rows.indptr.astype("int32")), rows.shape)
     clusters = KMeans(10, n_init=3, random_state=1).fit_predict(short)
+    rows.sort_indices()
     lines = []
     for i, label in enumerate(labels):
         part = slice(rows.indptr[i], rows.indptr[i + 1])
@@ -124,5 +125,7 @@ if __name__ == "__main__":
                                            ("rcv1, 1,000 rows", rcv1, "logistic", 200),
                                            ("news20, ten classes against ten", news20, "logistic", 200),
                                            ("Drawn in the shape of E2006-tfidf", e2006_shaped, "linear", 200)):
+                if sys.argv[2:] and made.__name__ not in sys.argv[2:]:
+                    continue
                 file, clients = made(pathlib.Path(scratch))
                 table(f"{title} (Figure 6)", "data", file, task, tau, clients, 10, 30, 100)

@@ -118,9 +118,10 @@ def rows_of(driver, folder, name, shared, seeds):
             yield row(f"sgd default, {relation}", seeds, "sgd", 1.0, neighbours=relation, intercept=intercept)
     yield row("coordinate-descent default, add-remove", seeds, "cd", 1.0, neighbours="add-remove", intercept=1)
     tried = [dict(zip(GRID, values)) for values in itertools.product(*GRID.values())]
-    quick = [row("", 2, "sgd", 1.0, neighbours="add-remove", momentum=0.9, **each) for each in tried]
-    best = tried[max(range(len(tried)), key=lambda at: quick[at]["auc"])]
-    yield row("sgd best of the grid, add-remove", seeds, "sgd", 1.0, neighbours="add-remove", momentum=0.9, **best)
+    for relation in ("add-remove", "replace-one"):
+        quick = [row("", 2, "sgd", 1.0, neighbours=relation, momentum=0.9, **each) for each in tried]
+        best = tried[max(range(len(tried)), key=lambda at: quick[at]["auc"])]
+        yield row(f"sgd best of the grid, {relation}", seeds, "sgd", 1.0, neighbours=relation, momentum=0.9, **best)
 
 
 def main():
