@@ -73,7 +73,7 @@ TEST_P(PlainCellsAtLevel, ReadTheBitsThatStrtodReads) {
     Table table(count);
     const char* p = text.data();
     for (std::size_t c = 0; c < count; ++c) {
-      const PlainCells read = read_plain_cells(p, text.data() + text.size(), ';', std::span<double* const>(table.places).subspan(c), 0);
+      const PlainCells read = read_plain_cells(text.data(), p, text.data() + text.size(), ';', std::span<double* const>(table.places).subspan(c), 0);
       p = read.next;
       for (std::size_t j = c; j < c + read.count; ++j) {
         const double expected = std::strtod(cells[j].c_str(), nullptr);
@@ -95,7 +95,7 @@ TEST_P(PlainCellsAtLevel, StopBeforeWhateverIsNoNumberAndDelimiter) {
     const std::string before = "1.5,-2,";
     const std::string text = before + odd + ",4,5,6,7,8,9,10.25,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26\n";
     Table table(12);
-    const PlainCells read = read_plain_cells(text.data(), text.data() + text.size(), ',', table.places, 0);
+    const PlainCells read = read_plain_cells(text.data(), text.data(), text.data() + text.size(), ',', table.places, 0);
     EXPECT_EQ(read.count, 2U) << odd;
     EXPECT_EQ(read.next - text.data(), static_cast<std::ptrdiff_t>(before.size())) << odd;
     EXPECT_EQ(table.values[0], 1.5);
@@ -108,7 +108,7 @@ TEST_P(PlainCellsAtLevel, StopBeforeColumnsThatTakeNone) {
   const std::string text = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32\n";
   Table table(6);
   table.places[4] = nullptr;
-  const PlainCells read = read_plain_cells(text.data(), text.data() + text.size(), ',', table.places, 0);
+  const PlainCells read = read_plain_cells(text.data(), text.data(), text.data() + text.size(), ',', table.places, 0);
   EXPECT_EQ(read.count, 4U);
   EXPECT_EQ(*read.next, '5');
 }
@@ -118,12 +118,12 @@ TEST_P(PlainCellsAtLevel, ReadLongRowsAndStopAtTheEnd) {
   std::string text;
   for (int k = 0; k < 700; ++k) text += fmt::format("{:.3f},", 0.125 * k);
   Table table(700);
-  EXPECT_EQ(read_plain_cells(text.data(), text.data() + text.size(), ',', table.places, 0).count, 700U);
+  EXPECT_EQ(read_plain_cells(text.data(), text.data(), text.data() + text.size(), ',', table.places, 0).count, 700U);
   for (int k = 0; k < 700; ++k) ASSERT_EQ(table.values[static_cast<std::size_t>(k)], 0.125 * k);
   for (std::size_t length = 0; length < 300; ++length) {
     const std::vector<char> exact(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length));
     const auto whole = static_cast<std::size_t>(std::count(exact.begin(), exact.end(), ','));
-    EXPECT_EQ(read_plain_cells(exact.data(), exact.data() + length, ',', table.places, 0).count, whole);
+    EXPECT_EQ(read_plain_cells(exact.data(), exact.data(), exact.data() + length, ',', table.places, 0).count, whole);
   }
 }
 

@@ -64,7 +64,8 @@ Extent extent_of(const double* values, std::size_t count) {
 class CsvRows {
  public:
   CsvRows(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& workspace)
-      : cursor_(text, layout.delimiter),
+      : text_(text.data()),
+        cursor_(text, layout.delimiter),
         layout_(layout),
         plan_(plan),
         out_(out),
@@ -140,7 +141,7 @@ class CsvRows {
   // end, is left to parse_cell.
   std::size_t parse_plain_numbers(std::size_t j) {
     if (plain_[j] == nullptr) return j;
-    const PlainCells read = read_plain_cells(cursor_.p_, cursor_.end_, layout_.delimiter, std::span(plain_).subspan(j), out_.rows);
+    const PlainCells read = read_plain_cells(text_, cursor_.p_, cursor_.end_, layout_.delimiter, std::span(plain_).subspan(j), out_.rows);
     cursor_.p_ = read.next;
     return j + read.count;
   }
@@ -408,6 +409,7 @@ class CsvRows {
     return true;
   }
 
+  const char* text_;
   CellCursor cursor_;
   const CsvLayout& layout_;
   const CsvPlan& plan_;

@@ -59,7 +59,7 @@ template <class Keep>
 class LineParser {
  public:
   LineParser(std::string_view text, const LineRules& rules, const Keep& keep, LibsvmChunk& out)
-      : p_(text.data()), end_(text.data() + text.size()), rules_(rules), keep_(keep), out_(out) {}
+      : p_(text.data()), end_(text.data() + text.size()), rules_(rules), keep_(keep), out_(out), plain_(text.data()) {}
 
   void parse() {
     while (p_ != end_) {

@@ -68,7 +68,7 @@ ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* co
   } else if (digits != 0) {
     return parse_number_slowly(begin, p);
   }
-  return {with_sign(value, negative), p, NumberError::kNone};
+  return {with_sign(value, sign_bit(negative)), p, NumberError::kNone};
 }
 
 ParsedNumber parse_number_slowly(const char* begin, const char* end) {

@@ -65,15 +65,18 @@ inline double power_of_two(int exponent) {
 // digits / 5^k = quotient * 2^(divisor.shift - digits_shift - 62), quotient in (2^61, 2^63): 53 bits are
 // kept, and whether anything is left is a sticky last bit. With n the shifted digits, v the divisor and r =
 // floor(2^127 / v) its inverse, n 2^62 / v - n r / 2^65 lies in [0, n / 2^65), so that n r / 2^65 rounded
-// down is the quotient or one less, and the remainder tells which.
+// down is the quotient or one less, and the remainder tells which. 9 or 10 bits are not kept, and the middle between two doubles has
+// zeros in the last 8: where none of [quotient, quotient + 2] has, all of it rounds to the same double, and nobody need ask.
 inline double shortened(std::uint64_t digits, int decimals) {
   const Divisor& divisor = kDivisors.of[decimals];
   const int digits_shift = std::countl_zero(digits);
   const std::uint64_t shifted = digits << digits_shift;
   auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(shifted) * divisor.inverse) >> 64) >> 1;
-  const Wide remainder = (static_cast<Wide>(shifted) << 62) - static_cast<Wide>(quotient) * divisor.value;
-  quotient += static_cast<std::uint64_t>(remainder >= divisor.value);
-  quotient |= static_cast<std::uint64_t>(remainder != 0) & static_cast<std::uint64_t>(remainder != divisor.value);
+  if (((quotient + 2) & 0xFF) <= 2) [[unlikely]] {
+    const Wide remainder = (static_cast<Wide>(shifted) << 62) - static_cast<Wide>(quotient) * divisor.value;
+    quotient += static_cast<std::uint64_t>(remainder >= divisor.value);
+    quotient |= static_cast<std::uint64_t>(remainder != 0) & static_cast<std::uint64_t>(remainder != divisor.value);
+  }
   return static_cast<double>(static_cast<std::int64_t>(quotient)) * power_of_two(divisor.shift - digits_shift - 62 - decimals);
 }
 
@@ -130,8 +133,13 @@ ParsedNumber parse_number_bytewise(const char* begin, const char* end);
 // The number at `begin` whose digits were read up to `p`, where an exponent may follow.
 ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* begin, const char* end);
 
-inline double with_sign(double magnitude, bool negative) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | static_cast<std::uint64_t>(negative) << 63);
+// The sign is a top bit, not a flag: compilers put a flag into one byte of memory and fetch eight, for which the processor waits.
+inline double with_sign(double magnitude, std::uint64_t top_bit) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | top_bit);
+}
+
+inline std::uint64_t sign_bit(bool negative) {
+  return static_cast<std::uint64_t>(negative) << 63;
 }
 
 }  // namespace detail
@@ -143,6 +151,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   if (end - begin < kReach) return parse_number_bytewise(begin, end);
   // Signs of data are a coin toss: no branch here.
   const bool negative = *begin == '-';
+  const std::uint64_t sign = sign_bit(negative);
   const char* p = begin + (static_cast<int>(negative) | static_cast<int>(*begin == '+'));
   const std::uint64_t word = load_digits(p);
   const std::uint64_t others = other_characters(word);
@@ -151,7 +160,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   if (whole == 8 || static_cast<char>(word >> 8 * whole) != kPoint) {
     if (whole == 0 || whole == 8 || (p[whole] | 0x20) == 'e') [[unlikely]]
       return parse_number_bytewise(begin, end);
-    return {with_sign(static_cast<double>(value_of_first(word, whole)), negative), p + whole, NumberError::kNone};
+    return {with_sign(static_cast<double>(value_of_first(word, whole)), sign), p + whole, NumberError::kNone};
   }
   // A point is no byte with a carry, so the next character that is no digit shows rightly too.
   if (const std::uint64_t after = others & (others - 1); after != 0) {
@@ -161,7 +170,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
       return parse_number_bytewise(begin, end);
     const std::uint64_t before = (std::uint64_t{1} << 8 * whole) - 1;
     const std::uint64_t digits = value_of_first((word & before) | (word >> 8 & ~before), length - 1);
-    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], negative), p + length, NumberError::kNone};
+    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], sign), p + length, NumberError::kNone};
   }
   std::uint64_t digits = value_of_first(word, whole);
   const char* const fraction = p + whole + 1;
@@ -183,7 +192,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
     return with_exponent({negative, digits, whole + decimals, -decimals}, p, begin, end);
   const double magnitude =
       digits <= (std::uint64_t{1} << 53) ? static_cast<double>(digits) / kPowersOfTen[decimals] : shortened(digits, decimals);
-  return {with_sign(magnitude, negative), p, NumberError::kNone};
+  return {with_sign(magnitude, sign), p, NumberError::kNone};
 }
 
 }  // namespace parley::data

@@ -22,10 +22,16 @@ PlainCells read_narrow(const char* p, const char* end, char delimiter, std::span
 
 #if defined(__x86_64__)
 
-PARLEY_WIDE_DIGITS PlainCells read_wide(const char* p, const char* const end, char delimiter, std::span<double* const> columns,
-                                        std::size_t row) {
+PARLEY_WIDE_DIGITS PlainCells read_wide(const char* const text, const char* p, const char* const end, char delimiter,
+                                        std::span<double* const> columns, std::size_t row) {
   wide::Borders borders;
   std::size_t k = 0;
+  // Cells are read from their ends backwards: those at the beginning of the text go the narrow way.
+  for (; k < columns.size() && columns[k] != nullptr && p - text < wide::kReachBack; ++k) {
+    const PlainCells one = read_narrow(p, end, delimiter, columns.subspan(k, 1), row);
+    if (one.count == 0) return {k, p};
+    p = one.next;
+  }
   while (k < columns.size() && end - p > wide::kReach) {
     borders.find(p, end - wide::kReach, delimiter, delimiter, std::min(wide::Borders::kMost, columns.size() - k));
     if (borders.count == 0) break;
@@ -46,9 +52,10 @@ PARLEY_WIDE_DIGITS PlainCells read_wide(const char* p, const char* const end, ch
 
 }  // namespace
 
-PlainCells read_plain_cells(const char* begin, const char* end, char delimiter, std::span<double* const> columns, std::size_t row) {
+PlainCells read_plain_cells(const char* text, const char* begin, const char* end, char delimiter, std::span<double* const> columns,
+                            std::size_t row) {
 #if defined(__x86_64__)
-  if (have_wide_digits()) return read_wide(begin, end, delimiter, columns, row);
+  if (have_wide_digits()) return read_wide(text, begin, end, delimiter, columns, row);
 #endif
   return read_narrow(begin, end, delimiter, columns, row);
 }

@@ -29,7 +29,7 @@ std::size_t PlainEntries::read_wide(const char*& p, const char* const end, std::
     // Most values of binary data are one character.
     if (stop - value == 1 && *value == '1')
       entry.value = 1;
-    else if (!wide::plain_decimal(value, stop, entry.value))
+    else if (stop - text_ < wide::kReachBack || !wide::plain_decimal(value, stop, entry.value))
       return count;
     entry.text = p;
     entry.index = static_cast<std::uint32_t>(detail::value_of_first(word, digits));

@@ -17,12 +17,15 @@ struct PlainEntry {
 // Reads ahead in one text; places only ever move on.
 class PlainEntries {
  public:
+  explicit PlainEntries(const char* text) : text_(text) {}
+
   // Entries from p on, each with a blank or a line feed right behind its value. Stops at a line feed, before
-  // whatever is no such entry, and near the end of the text; on machines without wide registers at once. p
+  // whatever is no such entry, and near the ends of the text; on machines without wide registers at once. p
   // moves to where it stopped.
   std::size_t read(const char*& p, const char* end, std::span<PlainEntry> out);
 
  private:
+  [[maybe_unused]] const char* text_;
 #if defined(__x86_64__)
   PARLEY_WIDE_DIGITS std::size_t read_wide(const char*& p, const char* end, std::span<PlainEntry> out);
 

@@ -1,4 +1,4 @@
-// Decimal digits in registers of 32 bytes, for machines that have them: x86 with AVX2, BMI and POPCNT.
+// Decimal digits in registers of 32 bytes, for machines that have them: x86 with AVX2, BMI, LZCNT and POPCNT.
 // Callers ask have_wide_digits() first. All of it is exact.
 #pragma once
 #include <cstddef>
@@ -12,75 +12,76 @@
 
 #include <bit>
 
-#define PARLEY_WIDE_DIGITS __attribute__((target("avx2,bmi,popcnt")))
+#define PARLEY_WIDE_DIGITS __attribute__((target("avx2,bmi,lzcnt,popcnt")))
 
 namespace parley::data {
 
 inline bool have_wide_digits() {
-  static const bool kHasBitCounts = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+  static const bool kHasBitCounts = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("popcnt");
   return kHasBitCounts && linalg::cpu_level() >= linalg::CpuLevel::kAvx2;
 }
 
 namespace wide {
 
-// From kToTheEnd + count on, 16 places for `count` from 0 to 16: the first `count` characters move to the end
-// of the register, zeros come before.
-alignas(64) inline constexpr signed char kToTheEnd[33] = {-128, -128, -128, -128, -128, -128, -128, -128, -128, -128, -128,
-                                                          -128, -128, -128, -128, -128, 0,    1,    2,    3,    4,    5,
-                                                          6,    7,    8,    9,    10,   11,   12,   13,   14,   15,   -128};
+// From kLastOnes + count on, 32 bytes of which the last `count` have all bits set.
+alignas(64) inline constexpr struct LastOnes {
+  unsigned char bytes[64] = {};
+  constexpr LastOnes() {
+    for (int i = 32; i < 64; ++i) bytes[i] = 0xFF;
+  }
+} kLastOnes;
 
-// The value of 16 digits, '0' taken off: joined to pairs, quadruples, eights, the number.
-PARLEY_WIDE_DIGITS inline std::uint64_t value_of_sixteen(__m128i digits) {
-  const __m128i pairs = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
-  const __m128i quadruples = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00010064));
-  const __m128i packed = _mm_packus_epi32(quadruples, quadruples);
-  const __m128i eights = _mm_madd_epi16(packed, _mm_set1_epi32(0x00012710));
-  const auto both = static_cast<std::uint64_t>(_mm_cvtsi128_si64(eights));
-  return (both & 0xFFFFFFFF) * 100000000 + (both >> 32);
+PARLEY_WIDE_DIGITS inline __m256i last_ones(std::size_t count) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kLastOnes.bytes + count));
 }
 
-// From the beginning of a number: a sign and 32 characters, or 17 and a word.
+// The value of 32 digits, '0' taken off, of which all but the last 20 are 0: joined to pairs, quadruples, eights, the number.
+PARLEY_WIDE_DIGITS inline std::uint64_t value_of_last_twenty(__m256i digits) {
+  const __m256i pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A));
+  const __m256i quadruples = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00010064));
+  const __m256i packed = _mm256_packus_epi32(quadruples, quadruples);
+  const __m256i eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x00012710));
+  const auto high = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(eights)));
+  const auto low = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_extracti128_si256(eights, 1)));
+  return (high >> 32) * 10000000000000000 + (low & 0xFFFFFFFF) * 100000000 + (low >> 32);
+}
+
+// What can be read before the end of a number: 32 characters and one more.
+inline constexpr std::ptrdiff_t kReachBack = 33;
+// What can be read from the beginning of the text on, wherever Borders look.
 inline constexpr std::ptrdiff_t kReach = 48;
 
-// The number that fills [begin, stop): digits with at most a sign and a point, at most 19 of them; kReach
-// characters can be read. False when it is anything else, and for some long ones that it could be.
+// The number that fills [begin, stop): digits with at most a sign and a point, at most 19 of them; kReachBack
+// characters before `stop` can be read. False when it is anything else, and for some long ones that it could be.
+//
+// Seen from its end a number has its last digit in its last place, however long it is: only the digits before the point have to move, by one.
 PARLEY_WIDE_DIGITS inline bool plain_decimal(const char* begin, const char* stop, double& value) {
   using namespace detail;
   const bool negative = *begin == '-';
+  const std::uint64_t sign = sign_bit(negative);
   const char* const first = begin + (static_cast<int>(negative) | static_cast<int>(*begin == '+'));
   const auto length = static_cast<std::size_t>(stop - first);
   if (length - 1 >= 20) return false;  // none, or more than 19 digits and a point
   const __m256i zero = _mm256_set1_epi8('0');
-  const __m256i digits = _mm256_sub_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(first)), zero);
+  const __m256i text = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(stop - 32));
+  const __m256i digits = _mm256_sub_epi8(text, zero);
+  const __m256i one_before = _mm256_sub_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stop - 33)), zero);
   const __m256i is_digit = _mm256_cmpeq_epi8(_mm256_min_epu8(digits, _mm256_set1_epi8(9)), digits);
-  const std::uint32_t others = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(is_digit)) & ((1U << length) - 1);
-  const __m128i sixteen = _mm256_castsi256_si128(digits);
-  if (others == 0) {  // an integer
-    if (length >= 16) return false;
-    const __m128i order = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kToTheEnd + length));
-    const auto whole = static_cast<std::int64_t>(value_of_sixteen(_mm_shuffle_epi8(sixteen, order)));
-    value = with_sign(static_cast<double>(whole), negative);
+  const auto points = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(text, _mm256_set1_epi8('.'))));
+  const std::uint32_t others = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(is_digit)) & ~std::uint32_t{0} << (32 - length);
+  const std::size_t count = length - static_cast<std::size_t>(others != 0);
+  // At most one is no digit, and that one is a point.
+  if (((others & ~points) | (others & (others - 1))) != 0 || count == 0) return false;
+  const auto behind = static_cast<std::size_t>(std::countl_zero(others));  // characters behind the point; 32 when there is none
+  const __m256i joined = _mm256_and_si256(_mm256_blendv_epi8(one_before, digits, last_ones(behind)), last_ones(count));
+  const std::uint64_t whole = value_of_last_twenty(joined);
+  const std::size_t decimals = behind & 31;
+  if (length <= 16) {  // an integer, or one of at most 15 digits over a power of ten: both exact
+    value = with_sign(static_cast<double>(static_cast<std::int64_t>(whole)) / kPowersOfTen[decimals], sign);
     return true;
   }
-  const auto before = static_cast<std::size_t>(std::countr_zero(others));
-  const std::size_t count = length - 1;
-  if ((others & (others - 1)) != 0 || first[before] != '.' || count == 0 || before > 16) return false;
-  // The digits behind the point close up to those before it.
-  const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m128i moved = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(first + 1)), _mm256_castsi256_si128(zero));
-  const __m128i stays = _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(before)), places);
-  const __m128i joined = _mm_blendv_epi8(moved, sixteen, stays);
-  const std::size_t decimals = count - before;
-  if (count < 16) {
-    const __m128i order = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kToTheEnd + count));
-    const auto whole = static_cast<std::int64_t>(value_of_sixteen(_mm_shuffle_epi8(joined, order)));
-    value = with_sign(static_cast<double>(whole) / kPowersOfTen[decimals], negative);  // both exact
-    return true;
-  }
-  const auto rest = static_cast<int>(count - 16);
-  const std::uint64_t whole = value_of_sixteen(joined) * kSmallPowers[rest] + value_of_first(load_digits(first + 17), rest);
   if (whole == 0 || decimals == 0) return false;
-  value = with_sign(shortened(whole, static_cast<int>(decimals)), negative);
+  value = with_sign(shortened(whole, static_cast<int>(decimals)), sign);
   return true;
 }
 
