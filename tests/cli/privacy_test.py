@@ -172,6 +172,21 @@ class Private(CliTest):
         result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
         self.assertTrue(any("labels are 0 and 1 is a convention" in note for note in result["notes"]), result["notes"])
 
+    def test_no_record_decides_what_classes_by_convention_are_called(self):
+        self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
+        lines = (self.folder / "data.csv").read_text().splitlines()
+        says = []
+        for name, last in (("all", "1"), ("but-one", "0"), ("other", "-1")):
+            self.write("data.csv", "\n".join([lines[0], *(line[:-1] + "1" for line in lines[1:-1]), lines[-1][:-1] + last]) + "\n")
+            self.write(f"{name}.toml", JOB.replace('name = "site"', f'name = "{name}"'))
+            self.succeeds("train", f"{name}.toml", "--out", name, "--quiet")
+            model = json.loads((self.folder / name / "model.json").read_text())
+            says.append((model["classes"], model["column_count"], model["schema"]))
+        self.assertEqual(says, [says[0]] * 3)
+        self.assertEqual(says[0][0], ["0", "1"])
+        # A table that spells them in the other way is no surprise to the model.
+        self.succeeds("evaluate", "--model", "other", "--data", "data.csv")
+
     def test_a_plan_warns_of_steps_far_beyond_those_it_would_choose(self):
         self.write("open.toml", JOB.replace("iterations = 20\n", ""))
         chosen = self.json_of("plan", "open.toml")

@@ -60,12 +60,37 @@ TEST(Labels, AClassThatNoRowHasIsNoErrorWhereClassesArePublic) {
         .labels;
   };
   EXPECT_THAT(made({1, 1}).values, ElementsAre(1, 1));
-  EXPECT_THAT(made({1, 1}).classes, ElementsAre("-1", "1"));
   EXPECT_THAT(made({-1, -1}).values, ElementsAre(-1, -1));
   EXPECT_THAT(made({0, 0}).classes, ElementsAre("0", "1"));
   EXPECT_THAT(made({0, 0}, {"0"}).values, ElementsAre(1, 1));
   EXPECT_THAT(made({0, 1}, {"0"}).classes, ElementsAre("1", "0"));
   EXPECT_FALSE(make_labels({{3, 3}, {}}, {.kind = LabelKind::kBinary, .absent_classes = true})) << "no convention, and no list";
+}
+
+// Which labels occur is private: one record must not decide what the classes of a model are called.
+TEST(Labels, NoRecordDecidesWhatClassesByConventionAreCalled) {
+  for (const std::string negative : {"0", "-1"})
+    for (const std::vector<double>& values : {std::vector<double>{1, 1, 1}, {1, 1, 0}, {1, 1, -1}, {0, 0, 0}, {-1, -1, -1}, {1, 0, -1}}) {
+      const auto made = [&](std::vector<std::string> positive) {
+        return make_labels({values, {}}, {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true, .negative = negative})
+            .value()
+            .labels;
+      };
+      EXPECT_THAT(made({}).classes, ElementsAre(negative, "1"));
+      EXPECT_THAT(made({"+1"}).classes, ElementsAre(negative, "1"));
+      for (const std::string spelling : {"0", "-1"}) {
+        EXPECT_THAT(made({spelling}).classes, ElementsAre("1", negative));
+        for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(made({spelling}).values[i], values[i] == 1 ? -1 : 1);
+      }
+      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(made({}).values[i], values[i] == 1 ? 1 : -1);
+    }
+}
+
+TEST(Labels, ATestSetMaySpellWhatIsNotOneInTheOtherWay) {
+  EXPECT_THAT(binary({0, 1}, {}, {"-1", "1"})->labels.values, ElementsAre(-1, 1));
+  EXPECT_THAT(binary({-1, 1}, {}, {"0", "1"})->labels.values, ElementsAre(-1, 1));
+  EXPECT_THAT(binary({-1, 1}, {}, {"0", "1"})->notes, ElementsAre("labels: -1 is called 0 here; labels.classes can name the classes"));
+  EXPECT_FALSE(binary({-1, 1}, {}, {"0", "2"}));
 }
 
 TEST(Labels, ATestSetKeepsTheClassesOfTheTrainingSet) {

@@ -41,9 +41,11 @@ std::vector<std::string> listed_classes(const Job& job, const data::Schema& sche
   return listed;
 }
 
-// The two labels that LIBSVM files and many tables have: a convention, and so public like the format itself.
-bool by_convention(const Job& job, const std::vector<std::string>& classes) {
+// The two labels that LIBSVM files and many tables have: a convention, and so public like the format itself, which decides between -1 and 0
+// (data/labels.h).
+bool by_convention(const Job& job, std::vector<std::string> classes) {
   using Pair = std::vector<std::string>;
+  std::sort(classes.begin(), classes.end());
   return job.objective.task != glm::Task::kSoftmax && (classes == Pair{"-1", "1"} || classes == Pair{"0", "1"});
 }
 

@@ -393,8 +393,10 @@ class CsvRows {
                       fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostFoundClasses), cell);
       code = out_.classes.add(as_utf8(cell));
     } else if (code < 0) {
-      code = column.levels.find(class_name(cell));
-      if (code < 0) return reject(column.name, "is none of the known classes" + suggestion(cell, column.levels.names()), cell);
+      const std::size_t at = find_class(column.levels.names(), class_name(cell));
+      if (at == column.levels.size())
+        return reject(column.name, "is none of the known classes" + suggestion(cell, column.levels.names()), cell);
+      code = static_cast<linalg::Index>(at);
     }
     label_ = code;
     return true;

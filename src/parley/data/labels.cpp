@@ -58,6 +58,11 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+// What is not 1 has two spellings by convention.
+bool is_negative(const std::string& name) {
+  return name == "-1" || name == "0";
+}
+
 // Which number each class gets; `names` are in class order.
 Result<Assigned> assign_fixed(const std::vector<std::string>& names, const LabelRules& rules) {
   Assigned result{{}, rules.classes, {}};
@@ -65,14 +70,16 @@ Result<Assigned> assign_fixed(const std::vector<std::string>& names, const Label
   for (const auto& name : rules.positive) positive.push_back(class_name(name));
   const bool one_against_rest = rules.kind == LabelKind::kBinary && !positive.empty();
   for (const auto& name : names) {
-    const auto at = std::find(rules.classes.begin(), rules.classes.end(), name) - rules.classes.begin();
-    const bool known = at < static_cast<std::ptrdiff_t>(rules.classes.size());
+    const std::size_t at = find_class(rules.classes, name);
+    const bool known = at < rules.classes.size();
+    if (known && name != rules.classes[at])
+      result.notes.push_back(fmt::format("labels: {} is called {} here; labels.classes can name the classes", name, rules.classes[at]));
     if (!known && !one_against_rest)
       return fail(bad_input(rules.place, fmt::format("a class the training data do not have{}", suggestion(name, rules.classes)), name));
     if (rules.kind == LabelKind::kClasses)
       result.of_name.push_back(static_cast<double>(at));
     else if (one_against_rest)
-      result.of_name.push_back(contains(positive, name) ? 1.0 : -1.0);
+      result.of_name.push_back(contains(positive, known ? rules.classes[at] : name) ? 1.0 : -1.0);
     else
       result.of_name.push_back(at == 1 ? 1.0 : -1.0);
   }
@@ -131,16 +138,22 @@ std::string class_name(std::string_view label) {
   return number ? class_name(*number) : std::string(label);
 }
 
+std::size_t find_class(const std::vector<std::string>& classes, const std::string& name) {
+  const auto at = std::find(classes.begin(), classes.end(), name);
+  if (at != classes.end() || classes.size() != 2 || !is_negative(name) || !contains(classes, "1"))
+    return static_cast<std::size_t>(at - classes.begin());
+  return static_cast<std::size_t>(std::find_if(classes.begin(), classes.end(), is_negative) - classes.begin());
+}
+
 namespace {
 
-// The pair of classes of a binary label that all `names` belong to by convention, the positive one last; empty when there is none.
-std::vector<std::string> conventional_pair(const std::vector<std::string>& names, const std::vector<std::string>& positive) {
-  for (std::vector<std::string> pair : {std::vector<std::string>{"-1", "1"}, std::vector<std::string>{"0", "1"}}) {
-    if (!std::all_of(names.begin(), names.end(), [&](const std::string& name) { return contains(pair, name); })) continue;
-    if (positive.size() == 1 && class_name(positive[0]) == pair[0]) std::swap(pair[0], pair[1]);
-    if (positive.empty() || (positive.size() == 1 && class_name(positive[0]) == pair[1])) return pair;
-  }
-  return {};
+// The classes of a binary label without a list: 1 and what is not, by convention. Nothing of the data decides what they are called; empty
+// where a label or the positive class is none of them.
+std::vector<std::string> conventional_pair(const std::vector<std::string>& names, const LabelRules& rules) {
+  const auto is_conventional = [](const std::string& name) { return name == "1" || is_negative(name); };
+  if (!std::all_of(names.begin(), names.end(), is_conventional) || rules.positive.size() > 1) return {};
+  if (rules.positive.empty() || class_name(rules.positive[0]) == "1") return {rules.negative, "1"};
+  return is_negative(class_name(rules.positive[0])) ? std::vector<std::string>{"1", rules.negative} : std::vector<std::string>{};
 }
 
 }  // namespace
@@ -160,8 +173,10 @@ Result<LabelsAndNotes> make_labels(RawLabels raw, const LabelRules& asked) {
   std::vector<std::string> names;
   names.reserve(order.size());
   for (const std::size_t at : order) names.push_back(raw.names[at]);
-  if (rules.absent_classes && rules.classes.empty() && rules.kind == LabelKind::kBinary)
-    rules.classes = conventional_pair(names, rules.positive);
+  if (rules.absent_classes && rules.classes.empty() && rules.kind == LabelKind::kBinary) {
+    rules.classes = conventional_pair(names, rules);
+    if (!rules.classes.empty()) rules.positive.clear();  // it is the second of the pair
+  }
   Assigned assigned;
   if (!rules.classes.empty()) {
     PARLEY_TRY(assigned, assign_fixed(names, rules));

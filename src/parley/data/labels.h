@@ -17,6 +17,9 @@ namespace parley::data {
 std::string class_name(std::string_view label);
 std::string class_name(double label);
 
+// The class of that name, or of two of which one is 1 the one that it is another spelling of (-1, 0); the number of classes where there is none.
+std::size_t find_class(const std::vector<std::string>& classes, const std::string& name);
+
 // Positions of the names in their order: by number when all are numbers, else by name.
 std::vector<std::size_t> level_order(const std::vector<std::string>& names);
 
@@ -30,6 +33,7 @@ struct LabelRules {
   std::vector<std::string> positive;
   std::vector<std::string> classes;
   bool absent_classes = false;  // as in LoadOptions
+  std::string negative = "0";   // what is not 1 is called by convention; tables have 0, LIBSVM files -1
   Place place;                  // file and label column, for errors
 };
 

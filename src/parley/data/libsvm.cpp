@@ -480,6 +480,7 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
                                                          .positive = options.positive,
                                                          .classes = options.classes,
                                                          .absent_classes = options.absent_classes,
+                                                         .negative = "-1",
                                                          .place = {file_name, 0, "label"}}));
     data.labels = std::move(labels.labels);
     data.notes.insert(data.notes.end(), labels.notes.begin(), labels.notes.end());
