@@ -138,6 +138,10 @@ class PrivateTest(CliTest):
         self.assertIn("The model is covered", privacy["statement"])
         self.succeeds("ledger", "verify", "hospitals/ledger")
 
+    def test_a_tiny_epsilon_is_paid_for_noise_that_can_be_drawn(self):
+        job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 2"))
+        self.succeeds("train", job, "--set", "privacy.epsilon=1e-4", "--set", "privacy.delta=1e-9", "--out", "out", "--quiet")
+
     def test_a_job_that_is_refused_sets_no_budget(self):
         job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"))
         self.refuses("train", job, "--set", "privacy.epsilon=1", "--set", "privacy.delta=1e-5", says="labels.public")

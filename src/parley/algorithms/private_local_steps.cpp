@@ -34,15 +34,16 @@ Result<std::shared_ptr<PrivateLocalSteps>> PrivateLocalSteps::reserve(const glm:
   const PrivateTerms& terms = *share.privacy;
   const double rate = settings.batch == 0 ? 1.0 : std::min(1.0, static_cast<double>(settings.batch) / terms.records());
   PARLEY_TRY(privacy::PoissonSampling sampling, privacy::PoissonSampling::make(rate));
+  const std::int64_t steps = std::int64_t{settings.rounds} * settings.local_steps;
+  PARLEY_TRY(const double multiplier, privacy::sampled_gaussian_noise(terms.target, rate, steps));
   PARLEY_TRY(privacy::BatchSum sum,
              privacy::BatchSum::make(*terms.features, {.norm_bound = settings.clip > 0 ? settings.clip : default_clip(objective, terms),
                                                        .derivative_bound = terms.derivative_bound,
                                                        .classes = objective.classes,
                                                        .constant = objective.intercept != glm::Intercept::kNone,
                                                        .neighbours = terms.target.neighbours,
-                                                       .unit = terms.unit}));
-  const std::int64_t steps = std::int64_t{settings.rounds} * settings.local_steps;
-  PARLEY_TRY(const double multiplier, privacy::sampled_gaussian_noise(terms.target, rate, steps));
+                                                       .unit = terms.unit,
+                                                       .noise_multiplier = multiplier}));
   const privacy::Deviation noise{multiplier * sum.contribution()};
   // The multiplier as the gate will compute it from the same two doubles.
   const privacy::SubsampledGaussian event{noise.sigma / sum.contribution(), rate};
