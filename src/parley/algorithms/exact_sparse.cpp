@@ -70,7 +70,7 @@ class ProximalNewton {
         break;
       }
       const bool resolved = fit.gap <= settings_.tolerance * std::max(1.0, value);
-      if (without_progress >= (objective_.l1_radius ? kPatienceOnTheBall : kPatience) && (stalled_ || resolved)) {
+      if (without_progress >= (objective_.l1_radius && !resolved ? kPatienceOnTheBall : kPatience) && (stalled_ || resolved)) {
         fit.stop = resolved ? Stop::kConverged : Stop::kStalled;
         break;
       }
