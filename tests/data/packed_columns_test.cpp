@@ -40,6 +40,12 @@ double some_value(std::mt19937_64& random, int kind) {
   }
 }
 
+std::vector<PackedColumns::Column> columns_of(const std::vector<double>& values, std::size_t stride) {
+  std::vector<PackedColumns::Column> columns;
+  for (std::size_t at = 0; at < values.size(); at += stride) columns.push_back({values.data() + at});
+  return columns;
+}
+
 }  // namespace
 
 TEST(PackedColumns, KeepEveryValueAndSayWhatItNeeds) {
@@ -50,7 +56,7 @@ TEST(PackedColumns, KeepEveryValueAndSayWhatItNeeds) {
     std::vector<double> values(kColumns * stride, 99.0);
     for (std::size_t j = 0; j < kColumns; ++j)
       for (std::size_t i = 0; i < rows; ++i) values[j * stride + i] = some_value(random, static_cast<int>(j));
-    const PackedColumns packed(values.data(), stride, rows, kColumns);
+    const PackedColumns packed(columns_of(values, stride), rows);
     for (std::size_t j = 0; j < kColumns; ++j) {
       const std::span<const double> column(values.data() + j * stride, rows);
       Storage needed = Storage::kBinary;
@@ -76,10 +82,22 @@ TEST(PackedColumns, ColumnsBehindThoseGivenBackStay) {
   constexpr std::size_t kRows = 5000;
   std::vector<double> values(3 * kRows);
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = 0.1 * static_cast<double>(k);
-  PackedColumns packed(values.data(), kRows, kRows, 3);
+  PackedColumns packed(columns_of(values, kRows), kRows);
   packed.release_before(2);
   std::vector<double> out(kRows);
   packed.copy(2, out.data());
   EXPECT_TRUE(std::equal(out.begin(), out.end(), values.begin() + 2 * kRows));
   packed.release_before(3);
+}
+
+TEST(PackedColumns, AColumnThatStaysIsSummedUpAndTakesNoPlace) {
+  const std::vector<double> first = {0.1, 0, 0.3}, second = {1, 2, 300}, third = {1, 1, 0};
+  const PackedColumns packed(std::vector<PackedColumns::Column>{{first.data()}, {second.data(), true}, {third.data()}}, 3);
+  EXPECT_EQ(packed.summary(1).storage, Storage::kInt16);
+  EXPECT_EQ(packed.summary(1).nonzeros, 3U);
+  std::vector<double> out(3);
+  packed.copy(0, out.data());
+  EXPECT_EQ(out, first);
+  packed.copy(2, out.data());
+  EXPECT_EQ(out, third);
 }

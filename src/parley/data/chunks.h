@@ -70,6 +70,9 @@ class ChunkReader {
   // Nothing of the file is left to read beyond what peek shows: it is one chunk.
   [[nodiscard]] bool all_read() const { return ended_; }
 
+  // Bytes that are not handed out yet; 0 when nobody knows.
+  [[nodiscard]] std::size_t left() const { return source_->size_hint() == 0 ? 0 : source_->size_hint() + carry_.size(); }
+
   // A good size of chunks: enough of them to share between threads, small enough for the caches.
   [[nodiscard]] std::size_t chunk_size() const;
 
@@ -102,9 +105,10 @@ struct ChunkedFile {
 
 // parse(text, parsed, workspace) for every chunk of the file; Parsed derives from ParsedChunk, and each
 // thread has a workspace that its chunks share. The result is in file order; the error is the first
-// one of the file.
-template <class Parsed, class Workspace, class Parse>
-Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut, const Parse& parse) {
+// one of the file. admit(text, parsed) comes before, for one chunk after the other in file order.
+template <class Parsed, class Workspace, class Parse, class Admit>
+Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut, const Parse& parse,
+                                         const Admit& admit) {
   std::mutex lock;
   std::vector<std::unique_ptr<Parsed>> parsed;
   std::unique_ptr<Error> source_error;
@@ -126,6 +130,7 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
         }
         parsed.push_back(std::make_unique<Parsed>());
         slot = parsed.back().get();
+        admit(text.view(), *slot);
       }
       parse(text.view(), *slot, workspace);
       if (slot->error != nullptr) {
@@ -150,6 +155,11 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
   ordered.reserve(parsed.size());
   for (auto& chunk : parsed) ordered.push_back(std::move(*chunk));
   return ordered;
+}
+
+template <class Parsed, class Workspace, class Parse>
+Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut, const Parse& parse) {
+  return parse_chunks<Parsed, Workspace>(reader, file, cut, parse, [](std::string_view, Parsed&) {});
 }
 
 }  // namespace parley::data

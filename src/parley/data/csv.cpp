@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <mutex>
 
 #include "parley/core/text.h"
@@ -66,8 +69,8 @@ constexpr std::size_t kFilledTogether = std::size_t{2} << 20;
 class Assembly {
  public:
   Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout, const std::string& file_name,
-           const LoadOptions& options)
-      : chunks_(std::move(chunks)), file_name_(file_name), options_(options) {
+           const LoadOptions& options, std::unique_ptr<Landing> landing)
+      : chunks_(std::move(chunks)), landing_(std::move(landing)), file_name_(file_name), options_(options) {
     table_.plan = std::move(plan);
     table_.counts = std::move(counts);
     table_.layout = std::move(layout);
@@ -83,6 +86,7 @@ class Assembly {
       return fail(bad_input({file_name_, 0, ""}, "has more than 2^31 - 1 records"));
     table_.levels.resize(table_.plan.columns.size());
     table_.overflowed.resize(table_.plan.columns.size());
+    if (landing_ != nullptr) close_up();
     PARLEY_CHECK(build_features());
     PARLEY_CHECK(build_labels());
     for (auto& chunk : chunks_) std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
@@ -120,11 +124,41 @@ class Assembly {
     }
     fill_waiting();
     gathered_ = {};
+    if (closed_up_) builder.keep(landing_->memory());
     if (names_.empty() && !table_.plan.lenient) return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
     table_.data.features = std::move(builder).build();
     table_.data.columns = ColumnNames(std::move(names_));
     if (std::any_of(bounds_.begin(), bounds_.end(), [](double b) { return b != kUnbounded; })) table_.data.bounds = std::move(bounds_);
     return {};
+  }
+
+  // Columns that landed become whole: where lines were no records, what follows moves up, and chunks that are packed take their places. Rows only
+  // ever move to the front, into what is theirs or done with.
+  void close_up() {
+    closed_up_ = rows_ <= landing_->capacity();
+    if (!closed_up_) return;
+    parallel_chunks(table_.plan.slots, 1, [&](std::size_t slot, std::size_t) {
+      double* const column = landing_->column(slot);
+      if (column == nullptr) return;
+      for (std::size_t c = 0; c < chunks_.size(); ++c) {
+        const CsvChunk& chunk = chunks_[c];
+        double* const place = column + first_rows_[c];
+        if (chunk.landing == nullptr)
+          chunk.features.copy(slot, place);
+        else if (chunk.line != first_rows_[c])
+          std::memmove(place, column + chunk.line, chunk.rows * sizeof(double));
+      }
+    });
+  }
+
+  [[nodiscard]] double* landed(std::size_t slot) const { return landing_ == nullptr ? nullptr : landing_->column(slot); }
+
+  // The rows of a chunk.
+  void copy(const CsvChunk& chunk, std::size_t slot, linalg::Storage storage, std::byte* out) const {
+    if (chunk.landing != nullptr && landed(slot) != nullptr)
+      std::memcpy(out, landed(slot) + chunk.line, chunk.rows * sizeof(double));  // which is why it landed
+    else
+      chunk.features.copy(slot, storage, out);
   }
 
   // Dense columns get their place now and their values some columns at a time.
@@ -135,6 +169,11 @@ class Assembly {
       if (chunk.rows == 0) continue;
       all.storage = std::max(all.storage, chunk.features.summary(slot).storage);
       nonzeros += chunk.features.summary(slot).nonzeros;
+    }
+    if (closed_up_ && landed(slot) != nullptr) {
+      if (builder.append_dense_at(landed(slot), nonzeros)) return;
+      builder.append_dense({landed(slot), rows_});
+      return;
     }
     if (std::byte* at = builder.append_dense(all.storage, nonzeros); at != nullptr) {
       const std::size_t width = linalg::width(std::max(all.storage, linalg::Storage::kInt8));
@@ -152,7 +191,7 @@ class Assembly {
     if (waiting_.empty()) return;
     parallel_chunks(chunks_.size(), 1, [&](std::size_t c, std::size_t) {
       CsvChunk& chunk = chunks_[c];
-      for (const Waiting& column : waiting_) chunk.features.copy(column.slot, column.storage, column.at + first_rows_[c] * column.width);
+      for (const Waiting& column : waiting_) copy(chunk, column.slot, column.storage, column.at + first_rows_[c] * column.width);
       chunk.features.release_before(waiting_.back().slot + 1);
     });
     waiting_.clear();
@@ -164,7 +203,7 @@ class Assembly {
     gathered_.resize(rows_);
     double* out = gathered_.data();
     for (auto& chunk : chunks_) {
-      chunk.features.copy(slot, out);
+      copy(chunk, slot, linalg::Storage::kFloat64, reinterpret_cast<std::byte*>(out));
       chunk.features.release_before(slot + 1);
       out += chunk.rows;
     }
@@ -331,6 +370,8 @@ class Assembly {
   }
 
   std::vector<CsvChunk> chunks_;
+  std::unique_ptr<Landing> landing_;
+  bool closed_up_ = false;  // columns that landed are whole; false when there were more rows than expected, or none of them
   const std::string& file_name_;
   const LoadOptions& options_;
   CsvTable table_;
@@ -369,16 +410,31 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
   // Counts do not depend on the order of chunks, so there is one for the file and not one a chunk.
   std::vector<CellCounts> counts(plan.columns.size());
   std::mutex counting;
+  std::unique_ptr<Landing> landing;  // made by whoever has parsed the first chunk
+  std::atomic<const Landing*> ready{nullptr};
+  const std::size_t whole = reader.left();
+  std::size_t lines = 0;
   PARLEY_TRY(auto chunks, parse_chunks<CsvChunk, CsvWorkspace>(
                               reader, {file_name, layout.data_line},
                               [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
                               [&](std::string_view text, CsvChunk& out, CsvWorkspace& workspace) {
                                 parse_csv_chunk(text, layout, plan, out, workspace);
+                                if (out.line == 0 && out.error == nullptr && whole > 0) {
+                                  landing = Landing::make({&out.features, out.rows, text.size()}, whole);
+                                  ready.store(landing.get(), std::memory_order_release);
+                                }
                                 const std::lock_guard guard(counting);
                                 for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
                                 out.counts = {};
+                              },
+                              [&](std::string_view text, CsvChunk& out) {
+                                const std::size_t here = count_lines(text);
+                                const Landing* const place = ready.load(std::memory_order_acquire);
+                                if (place != nullptr && lines + here <= place->capacity()) out.landing = place;
+                                out.line = lines;
+                                lines += here;
                               }));
-  return Assembly(std::move(chunks), std::move(counts), std::move(plan), std::move(layout), file_name, options).run();
+  return Assembly(std::move(chunks), std::move(counts), std::move(plan), std::move(layout), file_name, options, std::move(landing)).run();
 }
 
 Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {

@@ -19,23 +19,6 @@ namespace {
 // A number that is missing, until the whole chunk is read; what cells say is finite.
 constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
 
-// Line feeds and one more, a register of bytes at a time.
-std::size_t count_lines(std::string_view text) {
-  constexpr std::size_t kLanes = 32;
-  constexpr std::size_t kMostTurns = 255;  // that a byte can count
-  std::size_t lines = 1;
-  const char* p = text.data();
-  for (std::size_t left = text.size() / kLanes; left > 0;) {
-    std::uint8_t found[kLanes] = {};
-    const std::size_t turns = std::min(left, kMostTurns);
-    for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
-    for (const std::uint8_t count : found) lines += count;
-    left -= turns;
-  }
-  return lines + static_cast<std::size_t>(std::count(p, text.data() + text.size(), '\n'));
-}
-
 struct Extent {
   double smallest = std::numeric_limits<double>::infinity();
   double largest = -std::numeric_limits<double>::infinity();
@@ -70,6 +53,7 @@ class CsvRows {
         plan_(plan),
         out_(out),
         columns_(plan.columns.size()),
+        slots_(plan.slots),
         plain_(plan.columns.size()) {
     out_.found.resize(plan.categories);
     out_.overflowed.resize(plan.categories);
@@ -86,7 +70,9 @@ class CsvRows {
     for (std::size_t j = 0; j < columns_.size(); ++j) {
       const CsvColumn& column = plan.columns[j];
       if (!column.is_feature()) continue;
-      columns_[j] = values_ + column.slot * stride_;
+      double* const lands = out.landing == nullptr ? nullptr : out.landing->column(column.slot);
+      columns_[j] = lands != nullptr ? lands + out.line : values_ + column.slot * stride_;
+      slots_[column.slot] = {columns_[j], lands != nullptr};
       const bool checked = column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
       if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter) plain_[j] = columns_[j];
     }
@@ -102,7 +88,7 @@ class CsvRows {
     for (std::size_t j = 0; j < columns_.size(); ++j)
       if (plan_.columns[j].kind == CellKind::kNumber || plan_.columns[j].kind == CellKind::kInteger)
         finish_numbers(plan_.columns[j], out_.counts[j], columns_[j]);
-    out_.features = PackedColumns(values_, stride_, out_.rows, plan_.slots);
+    out_.features = PackedColumns(slots_, out_.rows);
   }
 
  private:
@@ -422,12 +408,30 @@ class CsvRows {
   double* values_ = nullptr;
   std::size_t stride_ = 0;
   std::vector<double*> columns_;
+  std::vector<PackedColumns::Column> slots_;
   std::vector<double*> plain_;  // likewise, where any finite number will do
   double label_ = 0;
   std::string id_;
   bool drop_ = false;
   std::size_t cell_line_ = 0;
 };
+
+// A register of bytes at a time.
+std::size_t count_lines(std::string_view text) {
+  constexpr std::size_t kLanes = 32;
+  constexpr std::size_t kMostTurns = 255;  // that a byte can count
+  std::size_t lines = text.empty() || text.back() == '\n' ? 0 : 1;
+  const char* p = text.data();
+  for (std::size_t left = text.size() / kLanes; left > 0;) {
+    std::uint8_t found[kLanes] = {};
+    const std::size_t turns = std::min(left, kMostTurns);
+    for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
+    for (const std::uint8_t count : found) lines += count;
+    left -= turns;
+  }
+  return lines + static_cast<std::size_t>(std::count(p, text.data() + text.size(), '\n'));
+}
 
 void CellCounts::add(const CellCounts& other) {
   missing += other.missing;

@@ -9,6 +9,7 @@
 #include "parley/data/chunks.h"
 #include "parley/data/csv_layout.h"
 #include "parley/data/csv_plan.h"
+#include "parley/data/landing.h"
 #include "parley/data/packed_columns.h"
 #include "parley/linalg/matrix.h"
 
@@ -30,6 +31,8 @@ inline constexpr linalg::Index kNoLevel = -1;
 inline constexpr linalg::Index kMissingLevel = -2;
 
 struct CsvChunk : ParsedChunk {
+  std::size_t line = 0;         // lines of records before it, at least as many as records
+  const Landing* landing = nullptr;  // where some columns are written straight to their place, if any
   std::size_t rows = 0;
   std::size_t dropped = 0;
   PackedColumns features;         // by slot: numbers; codes of levels, kNoLevel or kMissingLevel
@@ -40,6 +43,9 @@ struct CsvChunk : ParsedChunk {
   std::vector<std::string> ids;
   std::vector<CellCounts> counts;  // by file column
 };
+
+// Line feeds, and one more when the text ends without: at least as many as records.
+std::size_t count_lines(std::string_view text);
 
 using CsvWorkspace = std::vector<double>;  // features of a chunk, column after column
 

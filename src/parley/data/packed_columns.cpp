@@ -80,17 +80,19 @@ void Pages::release_before(std::size_t offset) {
   released_ = whole;
 }
 
-PackedColumns::PackedColumns(const double* values, std::size_t stride, std::size_t rows, std::size_t columns)
-    : rows_(columns == 0 ? 0 : rows), offsets_(columns + 1), forms_(columns), summaries_(columns) {
+PackedColumns::PackedColumns(std::span<const Column> columns, std::size_t rows)
+    : rows_(columns.empty() ? 0 : rows), offsets_(columns.size() + 1), forms_(columns.size()), summaries_(columns.size()) {
   if (rows_ == 0) return;
   using linalg::Storage;
-  std::vector<std::uint32_t> entries(columns);  // of sparse columns
+  std::vector<std::uint32_t> entries(columns.size());  // of sparse columns
   std::size_t bytes = 0;
-  for (std::size_t j = 0; j < columns; ++j) {
-    const double* const column = values + j * stride;
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const double* const column = columns[j].values;
     Summary& summary = summaries_[j];
     for (std::size_t i = 0; i < rows_; ++i) summary.nonzeros += static_cast<std::uint32_t>(column[i] != 0.0);
     summary.storage = smallest_for(column, rows_);
+    offsets_[j] = static_cast<std::uint32_t>(bytes);
+    if (columns[j].stays) continue;
     // A zero with a sign is an entry here, though it needs no place in a sparse column of the matrix.
     entries[j] = summary.nonzeros;
     if (summary.nonzeros != rows_)
@@ -117,13 +119,12 @@ PackedColumns::PackedColumns(const double* values, std::size_t stride, std::size
       size = sizeof(std::uint32_t) + entries[j] * sizeof(Entry);
     }
     assert(bytes + size <= std::numeric_limits<std::uint32_t>::max() - 8);
-    offsets_[j] = static_cast<std::uint32_t>(bytes);
     bytes += (size + 7) / 8 * 8;
   }
-  offsets_[columns] = static_cast<std::uint32_t>(bytes);
+  offsets_.back() = static_cast<std::uint32_t>(bytes);
   pages_ = Pages(bytes);
-  for (std::size_t j = 0; j < columns; ++j) {
-    const double* const column = values + j * stride;
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const double* const column = columns[j].values;
     std::byte* const out = pages_.data() + offsets_[j];
     switch (forms_[j]) {
       case Form::kZero:

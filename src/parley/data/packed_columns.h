@@ -5,6 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,11 @@ class Pages {
 class PackedColumns {
  public:
   PackedColumns() = default;
-  // Column j is values[j * stride .. j * stride + rows).
-  PackedColumns(const double* values, std::size_t stride, std::size_t rows, std::size_t columns);
+  struct Column {
+    const double* values = nullptr;
+    bool stays = false;  // where it is: it is summed up only, and cannot be copied from here
+  };
+  PackedColumns(std::span<const Column> columns, std::size_t rows);
 
   // What the nonzero values of a column need.
   struct Summary {
@@ -51,6 +55,7 @@ class PackedColumns {
   };
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t columns() const { return forms_.size(); }
   [[nodiscard]] const Summary& summary(std::size_t j) const { return summaries_[j]; }
   // Column j into out[0 .. rows), as doubles or as a type that loses nothing.
   void copy(std::size_t j, double* out) const;

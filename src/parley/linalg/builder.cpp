@@ -59,6 +59,14 @@ std::byte* ColumnsBuilder::append_dense(Storage storage, std::size_t nonzeros) {
   return columns_->add_dense(storage, nonzeros);
 }
 
+bool ColumnsBuilder::append_dense_at(const double* values, std::size_t nonzeros) {
+  return columns_->add_dense_at(values, nonzeros);
+}
+
+void ColumnsBuilder::keep(std::shared_ptr<const Memory> memory) {
+  columns_->keep(std::move(memory));
+}
+
 void ColumnsBuilder::append_binary(std::span<const Index> ones) {
   columns_->add_binary(ones);
 }

@@ -25,6 +25,7 @@
 namespace parley::linalg {
 
 class ColumnStore;
+class Memory;
 
 // Consecutive rows in packed form. A few megabytes per block is a good size.
 class RowBlock {
@@ -112,6 +113,10 @@ class ColumnsBuilder {
   // byte each for kBinary); null, and nothing appended, when it is not. `nonzeros` of the values are not
   // zero.
   [[nodiscard]] std::byte* append_dense(Storage storage, std::size_t nonzeros);
+  // Likewise, of values that are there already, aligned to 64 bytes, in memory that keep() was told of; false, and nothing appended, when
+  // it is better stored sparse.
+  [[nodiscard]] bool append_dense_at(const double* values, std::size_t nonzeros);
+  void keep(std::shared_ptr<const Memory> memory);
   // The next column: ones at the given ascending rows, zero elsewhere.
   void append_binary(std::span<const Index> ones);
   // The next `levels` columns: column v has a one where codes[i] == v; a negative code has none.

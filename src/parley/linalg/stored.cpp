@@ -101,6 +101,12 @@ std::byte* ColumnStore::add_dense(Storage storage, std::size_t count) {
   return at;
 }
 
+bool ColumnStore::add_dense_at(const double* values, std::size_t count) {
+  if (!better_dense(Storage::kFloat64, count, stored_->rows)) return false;
+  stored_->columns.push_back({reinterpret_cast<const std::byte*>(values), static_cast<std::uint32_t>(count), Storage::kFloat64, true});
+  return true;
+}
+
 void ColumnStore::add(std::span<const double> dense) {
   assert(dense.size() == static_cast<std::size_t>(stored_->rows));
   std::size_t count = 0;
@@ -169,6 +175,7 @@ void ColumnStore::add_binary(std::span<const Index> ones) {
 }
 
 Matrix ColumnStore::build() && {
+  stored_->memory.insert(stored_->memory.end(), kept_.begin(), kept_.end());
   return Matrix(finished(std::move(stored_)));
 }
 

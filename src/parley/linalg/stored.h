@@ -55,6 +55,9 @@ class ColumnStore {
   void add(std::span<const double> dense);
   std::byte* add_dense(Storage storage,
                        std::size_t count);                                // where the values go; null when sparse is better
+  // A dense column whose values stay where they are, in memory that keep() was told of; false when sparse is better.
+  bool add_dense_at(const double* values, std::size_t count);
+  void keep(std::shared_ptr<const Memory> memory) { kept_.push_back(std::move(memory)); }
   void add(std::span<const Index> rows, std::span<const double> values);  // rows ascending; zeros are dropped
   void add_binary(std::span<const Index> ones);
   [[nodiscard]] Index rows() const { return stored_->rows; }
@@ -66,6 +69,7 @@ class ColumnStore {
 
   std::shared_ptr<Matrix::Stored> stored_;
   std::size_t used_ = 0;  // of the last block of memory
+  std::vector<std::shared_ptr<const Memory>> kept_;
 };
 
 }  // namespace parley::linalg
