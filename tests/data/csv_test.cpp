@@ -325,8 +325,8 @@ TEST(Csv, IsTheSameForEveryNumberOfThreadsAndChunks) {
 // Columns of doubles in a large table go straight to their places, which follow from line feeds: of all chunks but the first.
 TEST(Csv, LargeTablesLandWhereTheirRowsBelong) {
   enum class Shape { kPlain, kLinesWithoutRecords, kDroppedRows, kLineFeedsInQuotes, kShorterRowsLater, kZerosLater };
-  for (const Shape shape : {Shape::kPlain, Shape::kLinesWithoutRecords, Shape::kDroppedRows, Shape::kLineFeedsInQuotes, Shape::kShorterRowsLater,
-                            Shape::kZerosLater}) {
+  for (const Shape shape : {Shape::kPlain, Shape::kLinesWithoutRecords, Shape::kDroppedRows, Shape::kLineFeedsInQuotes,
+                            Shape::kShorterRowsLater, Shape::kZerosLater}) {
     SCOPED_TRACE(static_cast<int>(shape));
     std::mt19937_64 random(3);
     std::string text = "id,y,long,short,mixed\n";
@@ -341,20 +341,23 @@ TEST(Csv, LargeTablesLandWhereTheirRowsBelong) {
       if (shape == Shape::kLinesWithoutRecords && i % 7 == 0) text += i % 2 == 0 ? "\n" : "  \r\n";
       const bool missing = shape == Shape::kDroppedRows && i % 11 == 3;
       const std::string id = shape == Shape::kLineFeedsInQuotes && i % 5 == 0 ? fmt::format("a\n{}", i) : fmt::format("a{}", i);
-      text += fmt::format("{},{},{},{},{}\n", id.find('\n') == std::string::npos ? id : '"' + id + '"', i % 3, missing ? "" : digits, i % 5, mixed);
+      text += fmt::format("{},{},{},{},{}\n", id.find('\n') == std::string::npos ? id : '"' + id + '"', i % 3, missing ? "" : digits, i % 5,
+                          mixed);
       if (missing) continue;
       ids.push_back(id);
       expected.insert(expected.end(), {std::strtod(digits.c_str(), nullptr), static_cast<double>(i % 5), mixed});
     }
-    std::string schema = column("id", "type = 'id'") + column("y", "type = 'label'") + column("long", "type = 'number'\nmissing = 'drop-row'") +
-                         column("short", "type = 'number'") + column("mixed", "type = 'number'");
+    std::string schema = column("id", "type = 'id'") + column("y", "type = 'label'") +
+                         column("long", "type = 'number'\nmissing = 'drop-row'") + column("short", "type = 'number'") +
+                         column("mixed", "type = 'number'");
     for (const int threads : {1, 2, 5}) {
       set_thread_count(threads);
       const auto data = read_with(text, schema);
       set_thread_count(0);
       ASSERT_TRUE(data) << data.error().message;
       EXPECT_EQ(data->ids, ids);
-      EXPECT_EQ(data->features.nonzeros(), static_cast<std::size_t>(std::count_if(expected.begin(), expected.end(), [](double v) { return v != 0; })));
+      EXPECT_EQ(data->features.nonzeros(),
+                static_cast<std::size_t>(std::count_if(expected.begin(), expected.end(), [](double v) { return v != 0; })));
       EXPECT_TRUE(dense(*data) == expected);
     }
   }

@@ -72,7 +72,8 @@ TEST(Labels, NoRecordDecidesWhatClassesByConventionAreCalled) {
   for (const std::string negative : {"0", "-1"})
     for (const std::vector<double>& values : {std::vector<double>{1, 1, 1}, {1, 1, 0}, {1, 1, -1}, {0, 0, 0}, {-1, -1, -1}, {1, 0, -1}}) {
       const auto made = [&](std::vector<std::string> positive) {
-        return make_labels({values, {}}, {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true, .negative = negative})
+        return make_labels({values, {}},
+                           {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true, .negative = negative})
             .value()
             .labels;
       };

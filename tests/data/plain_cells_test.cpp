@@ -73,7 +73,8 @@ TEST_P(PlainCellsAtLevel, ReadTheBitsThatStrtodReads) {
     Table table(count);
     const char* p = text.data();
     for (std::size_t c = 0; c < count; ++c) {
-      const PlainCells read = read_plain_cells(text.data(), p, text.data() + text.size(), ';', std::span<double* const>(table.places).subspan(c), 0);
+      const PlainCells read =
+          read_plain_cells(text.data(), p, text.data() + text.size(), ';', std::span<double* const>(table.places).subspan(c), 0);
       p = read.next;
       for (std::size_t j = c; j < c + read.count; ++j) {
         const double expected = std::strtod(cells[j].c_str(), nullptr);

@@ -155,7 +155,8 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
   Dataset& table = *read;
   Converted converted;
   converted.notes = table.notes;
-  if (!no_number.empty() && are_mostly_numbers(table.labels)) converted.notes.push_back("labels were taken for classes, not for numbers: " + no_number);
+  if (!no_number.empty() && are_mostly_numbers(table.labels))
+    converted.notes.push_back("labels were taken for classes, not for numbers: " + no_number);
   converted.table.rows = static_cast<std::int64_t>(table.rows());
   converted.table.columns = table.features.cols();
   if (table.labels.values.empty()) converted.notes.emplace_back("no label column was found: every label is 0");

@@ -31,7 +31,7 @@ inline constexpr linalg::Index kNoLevel = -1;
 inline constexpr linalg::Index kMissingLevel = -2;
 
 struct CsvChunk : ParsedChunk {
-  std::size_t line = 0;         // lines of records before it, at least as many as records
+  std::size_t line = 0;              // lines of records before it, at least as many as records
   const Landing* landing = nullptr;  // where some columns are written straight to their place, if any
   std::size_t rows = 0;
   std::size_t dropped = 0;

@@ -54,7 +54,7 @@ class ColumnStore {
 
   void add(std::span<const double> dense);
   std::byte* add_dense(Storage storage,
-                       std::size_t count);                                // where the values go; null when sparse is better
+                       std::size_t count);  // where the values go; null when sparse is better
   // A dense column whose values stay where they are, in memory that keep() was told of; false when sparse is better.
   bool add_dense_at(const double* values, std::size_t count);
   void keep(std::shared_ptr<const Memory> memory) { kept_.push_back(std::move(memory)); }
