@@ -75,6 +75,23 @@ class Train(CliTest):
         self.assertEqual(len(predicted), 61)
         self.assertIn(predicted[1].split(",")[1], "xyz")
 
+    def test_a_table_without_a_header_is_not_predicted_from_shifted_columns(self):
+        kinds = (("pid", "id"), ("a", "number"), ("b", "number"), ("y", "label"))
+        columns = "".join(f'[[column]]\nname = "{name}"\ntype = "{kind}"\n' for name, kind in kinds)
+        self.write("s.toml", "[table]\nheader = false\n" + columns)
+        rows = [(k, k % 3, k * k % 7, k % 5) for k in range(30)]
+        write = lambda name, cells: self.write(name, "".join(",".join(str(row[c]) for c in cells) + "\n" for row in rows))
+        write("data.csv", (0, 1, 2, 3))
+        self.write("job.toml", JOB.format(task="linear") + 'schema = "s.toml"\n')
+        self.succeeds("train", "job.toml", "--out", "run", "--quiet")
+        predict = ("predict", "--model", "run", "--data")
+        answers = lambda name: [line.split(",")[-1] for line in self.succeeds(*predict, name).stdout.splitlines()]
+        write("features.csv", (1, 2))
+        self.assertEqual(answers("features.csv"), answers("data.csv"))
+        for name, cells in (("no-id.csv", (1, 2, 3)), ("no-label.csv", (0, 1, 2))):
+            write(name, cells)
+            self.refuses(*predict, name, says=f"{name}:1: the schema has 4 columns, the file has 3: the label or the id lacks")
+
     def test_predictions_are_written_through_links_and_never_over_a_pipe(self):
         readmission = self.example("readmission")
         self.succeeds("train", readmission / "job.toml", "--out", "m", "--quiet")

@@ -269,6 +269,26 @@ TEST(Csv, AnIdMayLackWhereItIsNotAskedFor) {
   EXPECT_THAT(dense(*read_with("3\n4\n", bare, options)), ElementsAre(3, 4));
 }
 
+TEST(CsvBadInput, NoHeaderTellsWhetherTheLabelOrTheIdLacks) {
+  const std::string columns =
+      column("pid", "type = 'id'") + column("a", "type = 'number'") + column("b", "type = 'number'") + column("y", "type = 'label'");
+  const std::string bare = "[table]\nheader = false\n" + columns;
+  for (const LabelUse use : {LabelUse::kNone, LabelUse::kOptional}) {
+    const LoadOptions options{.label_use = use, .labels = LabelKind::kReal, .id_may_lack = true};
+    const std::string told =
+        "f:1: the schema has 4 columns, the file has 3: the label or the id lacks, and which cannot be told; give both";
+    EXPECT_EQ(read_with("3,1,0\n4,2,1\n", bare, options).error().message, told);
+    EXPECT_EQ(read_with("3,1,0\n4,2,1\n", columns, options).error().message, told + ", or a header");
+    // A stray word is no column of words.
+    EXPECT_EQ(read_with("3,1,0\nx,2,1\n4,2,1\n", bare, options).error().message, told);
+    // The other reading would have words for numbers.
+    EXPECT_THAT(read_with("p,3,1\nq,4,2\n", bare, options)->ids, ElementsAre("p", "q"));
+    EXPECT_THAT(dense(*read_with("p,3,1\nq,4,2\n", bare, options)), ElementsAre(3, 1, 4, 2));
+    EXPECT_THAT(dense(*read_with("3,1\n4,2\n", bare, options)), ElementsAre(3, 1, 4, 2));
+    EXPECT_THAT(dense(*read_with("p,3,1,0\nq,4,2,1\n", bare, options)), ElementsAre(3, 1, 4, 2));
+  }
+}
+
 TEST(Csv, NamesAndLevelsAreUtf8WhateverTheFileIs) {
   const Dataset latin = read(
                             "y,stra\xdf"

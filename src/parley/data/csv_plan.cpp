@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "parley/core/text.h"
 #include "parley/data/conventions.h"
@@ -59,22 +60,33 @@ Result<void> check_commas(const CsvLayout& layout, const CsvPlan& plan, const st
   return {};
 }
 
-// The type of column j as the sample has it: a number when most cells are numbers (so that a stray
-// word is an error and not a category), else a category.
+struct SampledCells {
+  std::size_t present = 0;
+  std::size_t numbers = 0;
+
+  // Most of them, so that a stray word is an error.
+  [[nodiscard]] bool are_numbers() const { return 2 * numbers >= present; }
+};
+
+SampledCells sampled(const CsvLayout& layout, std::size_t j, const TextSet& missing) {
+  SampledCells cells;
+  for (const auto& record : layout.sample) {
+    if (j >= record.size() || missing.contains(record[j])) continue;
+    ++cells.present;
+    if (is_number(record[j])) ++cells.numbers;
+  }
+  return cells;
+}
+
+// The type of column j as the sample has it: a number when most cells are numbers, else a category.
 ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing, std::vector<std::string>& notes) {
   ColumnSchema column;
   column.name = layout.names[j];
-  std::size_t present = 0;
-  std::size_t numbers = 0;
-  for (const auto& record : layout.sample) {
-    if (j >= record.size() || missing.contains(record[j])) continue;
-    ++present;
-    if (is_number(record[j])) ++numbers;
-  }
-  if (present == 0 && !layout.sample.empty()) {
+  const SampledCells cells = sampled(layout, j, missing);
+  if (cells.present == 0 && !layout.sample.empty()) {
     column.type = ColumnType::kIgnore;
     notes.push_back(fmt::format("column '{}' is empty and was left out", printable(column.name)));
-  } else if (2 * numbers >= present) {
+  } else if (cells.are_numbers()) {
     column.type = ColumnType::kNumber;
   } else {
     column.type = ColumnType::kCategory;
@@ -209,28 +221,45 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
   return column;
 }
 
+// Cells without names are matched by their number: all columns of the schema, or all but the label, the id or both.
+Result<std::vector<std::size_t>> match_by_number(const CsvLayout& layout, const Schema& schema, const LoadOptions& options,
+                                                 const TextSet& missing, const std::string& file_name) {
+  const std::size_t cells = layout.names.size();
+  const auto wrong = [&](std::string_view why) {
+    return fail(bad_input({file_name, layout.data_line, ""},
+                          fmt::format("the schema has {}, the file has {}{}", counted(schema.columns.size(), "column"), cells, why)));
+  };
+  std::set<std::vector<std::size_t>> readings;
+  for (const auto& [label, id] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
+    if ((!label && options.label_use == LabelUse::kRequired) || (!id && !options.id_may_lack)) continue;
+    std::vector<std::size_t> positions;
+    for (std::size_t k = 0; k < schema.columns.size(); ++k) {
+      const ColumnType type = schema.columns[k].type;
+      if ((type != ColumnType::kLabel || label) && (type != ColumnType::kId || id)) positions.push_back(k);
+    }
+    if (positions.size() == cells) readings.insert(std::move(positions));
+  }
+  if (readings.empty()) return wrong("");
+  if (readings.size() == 1) return *readings.begin();
+  // One cell lacks, of the label or of the id: the wrong guess would shift the features. Words in a column of numbers rule it out.
+  std::erase_if(readings, [&](const std::vector<std::size_t>& positions) {
+    for (std::size_t j = 0; j < cells; ++j) {
+      const ColumnType type = schema.columns[positions[j]].type;
+      const bool numbers = type == ColumnType::kNumber || type == ColumnType::kInteger;
+      if (numbers && !sampled(layout, j, missing).are_numbers()) return true;
+    }
+    return false;
+  });
+  if (readings.size() == 1) return *readings.begin();
+  return wrong(fmt::format(": the label or the id lacks, and which cannot be told; give both{}", schema.header ? "" : ", or a header"));
+}
+
 // Position in the schema of every file column.
-Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& schema, const LoadOptions& options,
+Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& schema, const LoadOptions& options, const TextSet& missing,
                                        const std::string& file_name) {
+  if (!layout.header) return match_by_number(layout, schema, options, missing, file_name);
   std::vector<std::size_t> positions;
   const bool label_may_lack = options.label_use != LabelUse::kRequired;
-  if (!layout.header) {
-    const std::size_t cells = layout.names.size();
-    // Cells without names are matched by their number: all columns, or all but the label, the id or both, the first that fits.
-    for (const auto& [label, id] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
-      if ((!label && !label_may_lack) || (!id && !options.id_may_lack)) continue;
-      positions.clear();
-      for (std::size_t k = 0; k < schema.columns.size(); ++k) {
-        const ColumnType type = schema.columns[k].type;
-        if ((type != ColumnType::kLabel || label) && (type != ColumnType::kId || id)) positions.push_back(k);
-      }
-      if (positions.size() == cells) break;
-    }
-    if (positions.size() != cells)
-      return fail(bad_input({file_name, layout.data_line, ""},
-                            fmt::format("the schema has {}, the file has {}", counted(schema.columns.size(), "column"), cells)));
-    return positions;
-  }
   std::vector<std::string> known;
   for (const auto& column : schema.columns) known.push_back(column.name);
   for (const auto& name : layout.names) {
@@ -298,7 +327,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
   plan.guessed = plan.schema.columns.empty();
   if (plan.guessed) plan.schema = guess_schema(layout, std::move(plan.schema), plan.missing_markers, plan.notes);
   if (plan.guessed) PARLEY_CHECK(check_commas(layout, plan, file_name, plan.notes));
-  PARLEY_TRY(const auto positions, match(layout, plan.schema, options, file_name));
+  PARLEY_TRY(const auto positions, match(layout, plan.schema, options, plan.missing_markers, file_name));
   std::vector<bool> mostly_numbers;
   for (const ColumnSchema& column : plan.schema.columns) mostly_numbers.push_back(plan.guessed && column.type == ColumnType::kNumber);
   std::vector<std::string> names;  // of the file's columns; a file without header has the schema's
