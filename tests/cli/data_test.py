@@ -229,6 +229,12 @@ class Convert(CliTest):
         os.mkfifo(self.folder / "pipe.csv")
         self.refuses("data", "convert", "in.csv", "pipe.csv", "--force", says="pipe.csv: is not a regular file, and is left as it is")
 
+    def test_the_names_do_not_take_the_place_of_the_table(self):
+        self.write("in.csv", "y,u,v\n1,2,3\n-1,4,5\n")
+        for names in ("out.libsvm", "./out.libsvm"):
+            self.refuses("data", "convert", "in.csv", "out.libsvm", "--names", names, says=f"{names}: is written twice")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["in.csv"])
+
     def test_a_stop_leaves_no_unfinished_file(self):
         for signal_sent in (signal.SIGINT, signal.SIGTERM):
             os.mkfifo(self.folder / "in.csv")

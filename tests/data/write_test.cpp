@@ -125,6 +125,20 @@ TEST(Outputs, RefuseATakenNameUnlessToldOtherwise) {
   EXPECT_EQ(contents(folder / "a.csv"), "new");
 }
 
+TEST(Outputs, RefuseOneNameForTwoFiles) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "here");
+  Outputs outputs(Existing::kReplace);
+  ASSERT_TRUE(outputs.write_whole(folder / "out", "table"));
+  for (const char* again : {"out", "./out", "here/../out"}) {
+    const auto refused = outputs.write_whole(folder / again, "names");
+    ASSERT_FALSE(refused) << again;
+    EXPECT_EQ(refused.error().message, (folder / again).string() + ": is written twice: two outputs need two names");
+  }
+  ASSERT_TRUE(outputs.commit());
+  EXPECT_EQ(contents(folder / "out"), "table");
+}
+
 TEST(Outputs, RefuseAFolderNameThatIsAFile) {
   TemporaryFolder folder;
   std::ofstream(folder / "file") << "x";

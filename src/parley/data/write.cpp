@@ -308,6 +308,11 @@ Result<OutputFile*> Outputs::open(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return fail(bad_input({path.string(), 0, ""}, "is a folder"));
   PARLEY_CHECK(refuse_input(path.string(), inputs_));
+  // The later of two would take the name of the earlier, whose content would be lost.
+  const auto place = [&](const fs::path& name) { return fs::weakly_canonical(fs::absolute(name, error), error); };
+  for (const auto& file : files_)
+    if (place(file->path()) == place(path))
+      return fail(bad_input({path.string(), 0, ""}, "is written twice: two outputs need two names"));
   if (existing_ == Existing::kRefuse) PARLEY_CHECK(refuse_existing(path.string()));
   // A rename would put a file in the place of a device or a pipe.
   if (fs::exists(path, error) && !fs::is_regular_file(path, error))
@@ -316,7 +321,7 @@ Result<OutputFile*> Outputs::open(const fs::path& path) {
   PARLEY_CHECK(make_folder(path.parent_path()));
   auto state = std::make_unique<OutputFile::State>(path, packing_of(path));
   const fs::path folder = path.parent_path();
-  std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
+  std::string temporary = (folder / fmt::format(".{}.XXXXXX", path.filename().string())).string();
   state->descriptor = ::mkstemp(temporary.data());
   if (state->descriptor < 0) return fail(cannot_create(path));
   state->temporary = temporary;

@@ -62,7 +62,7 @@ class Outputs {
 
   // Makes the folder (and its parents) when it is not there.
   Result<void> make_folder(const std::filesystem::path& folder);
-  // Refuses a name that is taken unless existing files may be replaced. References stay valid.
+  // Refuses a name that is taken, by a file unless those may be replaced or by an output of this object. References stay valid.
   Result<OutputFile*> open(const std::filesystem::path& path);
   Result<void> write_whole(const std::filesystem::path& path, std::string_view content);
   Result<void> commit();
