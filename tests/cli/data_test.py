@@ -178,6 +178,13 @@ class Split(CliTest):
                          [True, True, True, False, False])
         self.refuses(*split, "--by", "tables", "--key", "ward", "--out", "tables", says="--schema")
 
+    def test_ids_that_were_added_are_in_the_schemas_and_the_job_trains(self):
+        self.write("in.csv", "a,b,y\n" + "".join(f"{k % 3},{k % 5},{k % 2}\n" for k in range(20)))
+        self.succeeds("data", "describe", "in.csv", "--schema-out", "s.toml")
+        self.succeeds("data", "split", "in.csv", "--by", "columns", "--schema", "s.toml", "--out", "parts")
+        self.assertIn('name = "id"\ntype = "id"\n', (self.folder / "parts/party-2.schema.toml").read_text())
+        self.assertEqual(self.json_of("train", "parts/job.toml", "--out", "run", "--quiet")["status"], "done")
+
     def test_a_table_without_a_label_is_not_said_to_train(self):
         self.write("in.csv", "a,b\n1,2\n3,4\n5,6\n7,8\n")
         done = self.succeeds("data", "split", "in.csv", "--out", "parts")

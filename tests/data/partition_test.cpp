@@ -191,6 +191,23 @@ TEST(SplitColumns, AddsAnIdWhenThereIsNone) {
   EXPECT_NE(parts->result.notes.at(0).find("no id column"), std::string::npos);
 }
 
+TEST(SplitColumns, DeclaresTheIdThatItAdds) {
+  TemporaryFolder folder;
+  const auto schema = parse_schema(
+      "[[column]]\nname = 'y'\ntype = 'label'\n[[column]]\nname = 'a'\ntype = 'number'\n[[column]]\nname = 'b'\ntype = 'number'\n", "s");
+  ASSERT_TRUE(schema) << schema.error().message;
+  const auto result = split(table_of("y,a,b\n1,2,3\n0,4,5\n"), SplitColumns{}, 1, {.folder = folder.path(), .schema = *schema});
+  ASSERT_TRUE(result) << result.error().message;
+  for (const std::string party : {"party-1", "party-2"}) {
+    LoadOptions options{.label_use = LabelUse::kOptional, .labels = LabelKind::kReal};
+    options.schema = read_schema((folder / (party + ".schema.toml")).string()).value();
+    const auto part = load((folder / (party + ".csv")).string(), options);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_EQ(part->ids, (std::vector<std::string>{"1", "2"}));
+    EXPECT_EQ(part->columns.size(), 1u);
+  }
+}
+
 TEST(SplitColumns, TakesCountsRangesAndTheRest) {
   const std::string text = "y,a,b,c,d\n1,2,3,4,5\n0,2,3,4,5\n";
   EXPECT_EQ(split_of(text, SplitColumns{.counts = {3, 1}})->files[1], "id,d\n1,5\n2,5\n");

@@ -72,13 +72,15 @@ Schema schema_of(const Schema& whole, const std::vector<std::string>& columns) {
 
 }  // namespace
 
-Result<void> SplitFolder::give_schema(std::size_t party, const std::string& file, std::vector<std::string> columns) {
+Result<void> SplitFolder::give_schema(std::size_t party, const std::string& file, const std::vector<std::string>& columns,
+                                      const std::vector<ColumnSchema>& made) {
   if (!output_.schema) return {};
   for (const std::string& name : columns)
     if (output_.schema->find(name) == nullptr)
       return fail(bad_input({output_.schema_file, 0, ""}, "does not have this column of the table", name));
   Schema schema = schema_of(*output_.schema, columns);
   schema.header.reset();
+  schema.columns.insert(schema.columns.begin(), made.begin(), made.end());
   schemas_.resize(names_.size());
   schemas_.at(party) = file;
   return outputs_.write_whole(output_.folder / file, to_toml(schema));

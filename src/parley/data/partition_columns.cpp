@@ -225,6 +225,8 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
 
   const char delimiter = table.delimiter();
+  std::vector<ColumnSchema> made;  // row numbers, where the table has no ids
+  if (id == SIZE_MAX) made.push_back({.name = "id", .type = ColumnType::kId});
   for (std::size_t p = 0; p < parts; ++p) {
     std::vector<std::size_t> mine;
     if (id != SIZE_MAX) mine.push_back(id);
@@ -239,7 +241,7 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
     std::vector<std::string> held = names;
     if (id != SIZE_MAX) held.push_back(table.names()[id]);
     if (p == label_party) held.push_back(table.names()[label]);
-    PARLEY_CHECK(folder.give_schema(p, folder.names()[p] + ".schema.toml", std::move(held)));
+    PARLEY_CHECK(folder.give_schema(p, folder.names()[p] + ".schema.toml", held, made));
     folder.note_columns(p, std::move(names));
     std::string header = id == SIZE_MAX ? "id" : "";
     for (const std::size_t j : mine) {

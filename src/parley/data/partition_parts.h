@@ -35,8 +35,10 @@ class SplitFolder {
 
   Result<OutputFile*> open(std::size_t party, std::int64_t rows, std::int64_t columns);
 
-  // Writes the schema of some columns of the table, or of all, beside the parts, and gives it to a party; nothing without a schema.
-  Result<void> give_schema(std::size_t party, const std::string& file, std::vector<std::string> columns);
+  // Writes the schema of some columns of the table, and of those that were made for the part, or of all, beside the parts, and gives it
+  // to a party; nothing without a schema.
+  Result<void> give_schema(std::size_t party, const std::string& file, const std::vector<std::string>& columns,
+                           const std::vector<ColumnSchema>& made);
   Result<void> give_schema_to_all();
 
   // What a party got, for split.json: a list of texts.
