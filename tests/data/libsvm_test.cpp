@@ -184,6 +184,17 @@ TEST(Libsvm, ClipsToABoundAndCounts) {
   EXPECT_EQ(error_of("1 1:3 2:-7\n", options), "f:1: index 2: must lie within the bound 3 (got '-7')");
 }
 
+TEST(LibsvmBadInput, LabelBeyondItsBound) {
+  LoadOptions options = reals();
+  options.schema = parse_schema("[table]\nlabel_bound = 3\nout_of_bounds = 'refuse'\n", "s").value();
+  EXPECT_EQ(error_of("# labels\n3 1:1\n\n-4 1:2\n", options), "f:4: label: must lie within the bound 3 (got '-4')");
+  options.schema->out_of_bounds = OutOfBounds::kClip;
+  EXPECT_THAT(read("3 1:1\n-4 1:2\n", options)->labels.values, ElementsAre(3, -3));
+  options.schema->out_of_bounds = OutOfBounds::kRefuse;
+  options.label_use = LabelUse::kNone;
+  EXPECT_TRUE(read("3 1:1\n-4 1:2\n", options));
+}
+
 TEST(Libsvm, ReadsUnlabelledLinesWhenLabelsAreOptional) {
   LoadOptions options = reals();
   EXPECT_EQ(error_of("1:5 2:1\n", options), "f:1: label: label missing: the line begins with index:value (got '1:5')");

@@ -35,6 +35,7 @@ struct LineRules {
   std::int64_t largest = kLargestIndex;
   std::string largest_rule;
   double bound = kUnbounded;
+  double label_bound = kUnbounded;  // beyond which a label is refused
   OutOfBounds out_of_bounds = OutOfBounds::kClip;
 };
 
@@ -203,6 +204,8 @@ class LineParser {
         return reject("label", "must be one number: several labels for a record are not supported", token(begin));
       return reject("label", "must be a finite number", token(begin));
     }
+    if (std::abs(label.value) > rules_.label_bound)
+      return reject("label", fmt::format("must lie within the bound {}", rules_.label_bound), fmt::format("{}", label.value));
     out_.labels.push_back(label.value);
     return true;
   }
@@ -400,6 +403,12 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
     plan.rules.labelled = word.find(':') == std::string_view::npos;
   }
 
+  const bool use_labels = plan.rules.labelled && options.label_use != LabelUse::kNone;
+  std::optional<double> label_bound;
+  if (use_labels && options.labels == LabelKind::kReal)
+    label_bound = options.schema && options.schema->label_bound ? options.schema->label_bound : options.label_bound;
+  if (label_bound && plan.rules.out_of_bounds == OutOfBounds::kRefuse) plan.rules.label_bound = *label_bound;
+
   ColumnNames columns = options.columns.value_or(ColumnNames());
   std::vector<LibsvmChunk> chunks;
   if (options.columns) {
@@ -449,7 +458,6 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
 
   linalg::RowsBuilder builder;
   RawLabels raw;
-  const bool use_labels = plan.rules.labelled && options.label_use != LabelUse::kNone;
   raw.values.reserve(use_labels ? totals.rows : 0);
   for (auto& chunk : chunks) {
     builder.append(std::move(chunk.rows));
@@ -465,14 +473,9 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
     data.notes.push_back(counted(totals.left_out, "value of columns that the training data do not have was left out",
                                  "values of columns that the training data do not have were left out"));
   if (use_labels) {
-    const std::optional<double> label_bound =
-        options.schema && options.schema->label_bound ? options.schema->label_bound : options.label_bound;
-    if (options.labels == LabelKind::kReal && label_bound)
+    if (label_bound)
       for (double& y : raw.values)
         if (std::abs(y) > *label_bound) {
-          if (plan.rules.out_of_bounds == OutOfBounds::kRefuse)
-            return fail(
-                bad_input({file_name, 0, "label"}, fmt::format("must lie within the bound {}", *label_bound), fmt::format("{}", y)));
           y = std::copysign(*label_bound, y);
           ++data.clipped;
         }
