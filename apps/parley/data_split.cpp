@@ -73,13 +73,13 @@ void take_roles(const data::Schema& schema, Asked& asked) {
 
 Result<int> run(Asked asked, bool parts_given) {
   const CleanEnd clean_end;
-  PARLEY_TRY(const auto table, data::RawTable::read(asked.file));
   data::SplitOutput output;
   if (!asked.schema.empty()) {
     PARLEY_TRY(output.schema, data::read_schema(asked.schema));
     output.schema_file = asked.schema;
     take_roles(*output.schema, asked);
   }
+  PARLEY_TRY(const auto table, data::RawTable::read(asked.file, data::Format::kDetect, output.schema ? &*output.schema : nullptr));
   output.folder = asked.folder;
   output.names = asked.names;
   output.packing = data::packing_of("x." + asked.pack);

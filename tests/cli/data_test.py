@@ -185,6 +185,23 @@ class Split(CliTest):
         self.assertIn('name = "id"\ntype = "id"\n', (self.folder / "parts/party-2.schema.toml").read_text())
         self.assertEqual(self.json_of("train", "parts/job.toml", "--out", "run", "--quiet")["status"], "done")
 
+    def test_the_schema_says_how_the_table_is_written_and_the_job_trains(self):
+        records = "".join(f"{k};{k % 3};{k % 5};{k % 2}\n" for k in range(20))
+        columns = "".join(f'[[column]]\nname = "{name}"\ntype = "{kind}"\n{more}' for name, kind, more in
+                          (("pid", "id", ""), ("a", "number", "bound = 3\n"), ("b", "number", "bound = 5\n"), ("out", "label", "")))
+        written = {"bare": ("header = false\n", records),
+                   "late": ('skip_lines = 2\ncomment = "!"\n', "made;by\nhand\npid;a;b;out\n! first\n" + records + "! last\n")}
+        for name, (table, text) in written.items():
+            self.write(f"{name}.csv", text)
+            self.write(f"{name}.toml", '[table]\ndelimiter = ";"\n' + table + columns)
+            for by in ("rows", "columns"):
+                out = f"{name}-{by}"
+                said = self.json_of("data", "split", f"{name}.csv", "--by", by, "--schema", f"{name}.toml", "--out", out)
+                self.assertEqual([party["columns"] for party in said["parties"]], [2, 2] if by == "rows" else [1, 1])
+                self.assertEqual(sum(party["rows"] for party in said["parties"]), 20 if by == "rows" else 40)
+                self.assertIn('column = "out"', (self.folder / out / "job.toml").read_text())
+                self.assertEqual(self.json_of("train", f"{out}/job.toml", "--out", f"{out}/run", "--quiet")["status"], "done")
+
     def test_a_table_without_a_label_is_not_said_to_train(self):
         self.write("in.csv", "a,b\n1,2\n3,4\n5,6\n7,8\n")
         done = self.succeeds("data", "split", "in.csv", "--out", "parts")

@@ -82,6 +82,26 @@ TEST(RawTable, NamesTheLineOfAMistake) {
   EXPECT_NE(message(""), "");
 }
 
+TEST(RawTable, ASchemaSaysHowTheFileIsWritten) {
+  const std::string columns = "[[column]]\nname = 'a'\ntype = 'number'\n[[column]]\nname = 'y'\ntype = 'label'\n";
+  const auto names_of = [&](const std::string& text, const std::string& written) {
+    const Schema schema = parse_schema("[table]\n" + written + columns, "s").value();
+    const auto table = RawTable::from_text(text, "t", Format::kDetect, &schema);
+    if (!table) return table.error().message;
+    std::string said = std::string(table->header()) + '\n';
+    for (const std::string& name : table->names()) said += name + ' ';
+    for (std::size_t row = 0; row < table->rows(); ++row) said += '|' + std::string(table->record(row));
+    return said;
+  };
+  EXPECT_EQ(names_of("1,2\n3,4\n", "header = false\n"), "\na y |1,2|3,4");
+  EXPECT_EQ(names_of("1,2\n3,4\n", ""), "\na y |1,2|3,4");
+  EXPECT_EQ(names_of("made by, hand, today\na,y\n1,2\n", "skip_lines = 1\n"), "a,y\na y |1,2");
+  EXPECT_EQ(names_of("made by\n\"a\",\"y\"\n1,2\n", "skip_lines = 1\n"), "\"a\",\"y\"\na y |1,2");
+  EXPECT_EQ(names_of("a;y\n1,5;2\n", "delimiter = ';'\n"), "a;y\na y |1,5;2");
+  EXPECT_EQ(names_of("a,y\n1,2\n!late\n3,4\n", "comment = '!'\n"), "a,y\na y |1,2|3,4");
+  EXPECT_EQ(names_of("1,2,3\n", "header = false\n"), "t:1: the schema has 2 columns, the file has 3");
+}
+
 TEST(FindColumn, SuggestsTheNearestName) {
   const auto missing = find_column(table_of("id,age,y\n1,2,3\n"), "agee", "--label");
   ASSERT_FALSE(missing);

@@ -64,7 +64,8 @@ namespace {
 
 Schema schema_of(const Schema& whole, const std::vector<std::string>& columns) {
   Schema schema = whole;
-  schema.skip_lines = 0;  // are in no part
+  schema.skip_lines = 0;  // these and comments are in no part
+  schema.comment.clear();
   std::erase_if(schema.columns,
                 [&](const ColumnSchema& column) { return std::find(columns.begin(), columns.end(), column.name) == columns.end(); });
   return schema;

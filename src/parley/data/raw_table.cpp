@@ -42,7 +42,7 @@ bool is_number(std::string_view text) {
 
 }  // namespace
 
-Result<RawTable> RawTable::read(const std::string& path, Format format) {
+Result<RawTable> RawTable::read(const std::string& path, Format format, const Schema* schema) {
   PARLEY_TRY(auto source, open_bytes(path));
   std::string text;
   std::size_t filled = 0;
@@ -54,36 +54,46 @@ Result<RawTable> RawTable::read(const std::string& path, Format format) {
     if (got < wanted) break;
   }
   text.resize(filled);
-  return from_text(std::move(text), path, format);
+  return from_text(std::move(text), path, format, schema);
 }
 
-Result<RawTable> RawTable::from_text(std::string text, const std::string& name, Format format) {
+Result<RawTable> RawTable::from_text(std::string text, const std::string& name, Format format, const Schema* schema) {
   RawTable table;
   table.file_ = name;
   table.text_ = std::move(text);
   if (table.text_.starts_with("\xEF\xBB\xBF")) table.text_.erase(0, 3);
+  if (format == Format::kDetect && schema != nullptr) format = schema->format;
   if (format == Format::kDetect) {
     PARLEY_TRY(format, sniff_format([&] { return open_bytes(std::string_view(table.text_), name); }));
   }
   table.libsvm_ = format == Format::kLibsvm;
-  PARLEY_CHECK(table.libsvm_ ? table.find_libsvm_records() : table.find_csv_records());
+  PARLEY_CHECK(table.libsvm_ ? table.find_libsvm_records() : table.find_csv_records(schema));
   if (table.records_.empty()) return fail(bad_input({name, 0, ""}, "is empty: it has no records"));
   if (table.records_.size() > 0xFFFFFFFFu) return fail(bad_input({name, 0, ""}, "has more than 2^32 records"));
   return table;
 }
 
-Result<void> RawTable::find_csv_records() {
+Result<void> RawTable::find_csv_records(const Schema* schema) {
   const std::string_view all(text_);
-  PARLEY_TRY(layout_, find_layout(all, true, file_, {}));
+  PARLEY_TRY(layout_, find_layout(all, true, file_, {.schema = schema, .label = {}}));
   notes_ = layout_.notes;
+  if (!layout_.header && schema != nullptr && !schema->columns.empty()) {
+    if (schema->columns.size() != layout_.names.size())
+      return fail(bad_input({file_, layout_.data_line, ""}, fmt::format("the schema has {}, the file has {}",
+                                                                        counted(schema->columns.size(), "column"), layout_.names.size())));
+    for (std::size_t j = 0; j < layout_.names.size(); ++j) layout_.names[j] = schema->columns[j].name;
+  }
   if (const std::size_t feed = all.find('\n'); feed != std::string_view::npos && feed > 0 && all[feed - 1] == '\r') line_end_ = "\r\n";
   if (layout_.header) {
     // The header is the record that ends where the data begin.
     const std::string_view before = without_line_end(all.substr(0, layout_.data_begin));
     const std::size_t feed = before.rfind('\n');
     header_begin_ = feed == std::string_view::npos ? 0 : feed + 1;
-    // A quoted name may hold a line feed: then everything before the data counts.
-    if (std::count(before.begin() + static_cast<std::ptrdiff_t>(header_begin_), before.end(), '"') % 2 != 0) header_begin_ = 0;
+    // A quoted name may hold a line feed: then everything before the data counts, but for lines that were left out.
+    if (std::count(before.begin() + static_cast<std::ptrdiff_t>(header_begin_), before.end(), '"') % 2 != 0) {
+      header_begin_ = 0;
+      for (std::size_t k = 0; k < layout_.preamble_lines; ++k) header_begin_ = before.find('\n', header_begin_) + 1;
+    }
     header_size_ = before.size() - header_begin_;
   }
   const std::string_view text = all.substr(layout_.data_begin);
