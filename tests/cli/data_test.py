@@ -202,6 +202,19 @@ class Split(CliTest):
                 self.assertIn('column = "out"', (self.folder / out / "job.toml").read_text())
                 self.assertEqual(self.json_of("train", f"{out}/job.toml", "--out", f"{out}/run", "--quiet")["status"], "done")
 
+    def test_a_schema_that_does_not_fit_the_table_or_the_options_is_refused(self):
+        self.write("in.csv", "pid,a,b,out\n1,2,3,0\n2,3,4,1\n3,4,5,0\n4,5,6,1\n")
+        kinds = {"pid": "id", "a": "number", "b": "number", "out": "label"}
+        for file, names in (("whole.toml", "pid a b out"), ("short.toml", "pid a out")):
+            self.write(file, "".join(f'[[column]]\nname = "{name}"\ntype = "{kinds[name]}"\n' for name in names.split()))
+        for by in ("rows", "columns"):
+            split = ("data", "split", "in.csv", "--by", by, "--out", "parts", "--schema")
+            self.refuses(*split, "short.toml", says="short.toml: does not have this column of the table (got 'b')")
+            self.refuses(*split, "whole.toml", "--label", "a", says="--label: the schema's label is 'out', another is asked for (got 'a')")
+            self.refuses(*split, "whole.toml", "--id", "a", says="--id: the schema's id is 'pid', another is asked for (got 'a')")
+        self.assertFalse((self.folder / "parts").exists())
+        self.succeeds(*split, "whole.toml", "--label", "out", "--id", "pid")
+
     def test_a_table_without_a_label_is_not_said_to_train(self):
         self.write("in.csv", "a,b\n1,2\n3,4\n5,6\n7,8\n")
         done = self.succeeds("data", "split", "in.csv", "--out", "parts")

@@ -50,6 +50,23 @@ Result<void> SplitFolder::check_names() const {
   return {};
 }
 
+Result<void> SplitFolder::check_schema(std::size_t label, std::size_t id) const {
+  if (!output_.schema) return {};
+  const std::vector<std::string>& names = table_.names();
+  for (const std::string& name : names)
+    if (output_.schema->find(name) == nullptr)
+      return fail(bad_input({output_.schema_file, 0, ""}, "does not have this column of the table", name));
+  const auto check = [&](ColumnType type, std::size_t asked, const char* option) -> Result<void> {
+    for (const ColumnSchema& column : output_.schema->columns)
+      if (column.type == type && asked != SIZE_MAX && names[asked] != column.name)
+        return fail(bad_input({.field = option}, fmt::format("the schema's {} is '{}', another is asked for", name(type), column.name),
+                              names[asked]));
+    return {};
+  };
+  PARLEY_CHECK(check(ColumnType::kLabel, label, "--label"));
+  return check(ColumnType::kId, id, "--id");
+}
+
 Result<OutputFile*> SplitFolder::open(std::size_t party, std::int64_t rows, std::int64_t columns) {
   static constexpr const char* kPacked[] = {"", ".gz", ".zst", ".xz"};
   const std::string name = names_[party] + (table_.is_libsvm() ? ".libsvm" : ".csv") + kPacked[static_cast<std::size_t>(output_.packing)];
@@ -76,9 +93,6 @@ Schema schema_of(const Schema& whole, const std::vector<std::string>& columns) {
 Result<void> SplitFolder::give_schema(std::size_t party, const std::string& file, const std::vector<std::string>& columns,
                                       const std::vector<ColumnSchema>& made) {
   if (!output_.schema) return {};
-  for (const std::string& name : columns)
-    if (output_.schema->find(name) == nullptr)
-      return fail(bad_input({output_.schema_file, 0, ""}, "does not have this column of the table", name));
   Schema schema = schema_of(*output_.schema, columns);
   schema.header.reset();
   schema.columns.insert(schema.columns.begin(), made.begin(), made.end());
@@ -151,6 +165,7 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
   } else {
     PARLEY_TRY(const std::size_t label, label_column(table, plan.label));
     PARLEY_TRY(const std::size_t id, id_column(table, plan.id));
+    PARLEY_CHECK(folder.check_schema(label, id));
     columns = static_cast<std::int64_t>(table.names().size()) - (label != SIZE_MAX) - (id != SIZE_MAX && id != label);
     job.task = "logistic";
     if (label != SIZE_MAX) {

@@ -222,6 +222,7 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
   if (folder.names().size() != parts)
     return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"), std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
+  PARLEY_CHECK(folder.check_schema(label, id));
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
 
   const char delimiter = table.delimiter();

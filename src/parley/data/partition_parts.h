@@ -30,6 +30,8 @@ class SplitFolder {
 
   // One valid file name per party, all different.
   Result<void> check_names() const;
+  // Every column of the table is in the schema, where there is one, and these are its label and its id (SIZE_MAX: none).
+  Result<void> check_schema(std::size_t label, std::size_t id) const;
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   void set_names(std::vector<std::string> names) { names_ = std::move(names); }
 
