@@ -103,6 +103,31 @@ TEST(Convert, ThereAndBackIsTheSameTable) {
     for (linalg::Index j = 0; j < before->features.cols(); ++j) EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
 }
 
+TEST(Convert, NumbersThatCannotBeAreNoClasses) {
+  const Room room;
+  const auto refusal = [&](const std::string& text, const std::string& schema) {
+    Conversion conversion;
+    if (!schema.empty()) conversion.schema = parse_schema(schema, "s").value();
+    const auto done = room.run(room.put("in.csv", text), "out.libsvm", conversion);
+    EXPECT_FALSE(std::filesystem::exists(room.folder / "out.libsvm"));
+    return done ? "" : done.error().message.substr(done.error().message.find("in.csv"));
+  };
+  const std::string table = "[table]\nout_of_bounds = 'refuse'\n";
+  const std::string columns = "[[column]]\nname = 'a'\ntype = 'number'\n[[column]]\nname = 'y'\ntype = 'label'\n";
+  EXPECT_EQ(refusal("a,y\n1,2.5\n2,30\n", table + columns + "bound = 10\n"), "in.csv:3: y: must lie between -10 and 10 (got '30')");
+  EXPECT_EQ(refusal("a,y\n1,2.5\n2,30\n", table + "label_bound = 20\n" + columns), "in.csv:3: y: must lie between -20 and 20 (got '30')");
+  EXPECT_EQ(refusal("a,y\n1,2.5\n2,1e999\n", ""), "in.csv:3: y: is too large for a number (got '1e999')");
+  // The first fault decides.
+  EXPECT_EQ(refusal("a,y\n1,1e999\n2,no\n", ""), "in.csv:2: y: is too large for a number (got '1e999')");
+  // One of a feature is no reason to look at the labels.
+  std::string many = "a,y\nx,0.5\n";
+  for (int i = 0; i < 10002; ++i) many += "1," + std::to_string(i) + ".5\n";
+  EXPECT_EQ(refusal(many, ""), "in.csv:2: a: must be a finite number, as most cells of this column are (got 'x')");
+  EXPECT_EQ(room.converted(room.put("words.csv", "a,y\n1,no\n2,30\n"), "words.libsvm",
+                           {.schema = parse_schema(table + columns + "bound = 10\n", "s").value()}),
+            "1 1:1\n-1 1:2\n");
+}
+
 TEST(Convert, SaysWhichLabelMadeNumbersClasses) {
   const Room room;
   const auto about = [&](const std::string& labels) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "parley/core/text.h"
 #include "parley/data/libsvm.h"
@@ -136,6 +137,41 @@ bool are_mostly_numbers(const Labels& labels) {
   return numbers > 0 && 2 * static_cast<std::size_t>(numbers) >= labels.values.size();
 }
 
+// Whether the first label that cannot be read as a number is a word. One that is too large or out of bounds is a mistake among numbers,
+// and makes no classes of them.
+bool is_labelled_by_words(const Conversion& c) {
+  const Schema schema = c.schema.value_or(Schema());
+  std::string name = c.label;
+  for (const ColumnSchema& column : schema.columns)
+    if (column.type == ColumnType::kLabel && name.empty()) name = column.name;
+  const auto table = RawTable::read(c.from, Format::kCsv, c.schema ? &schema : nullptr);
+  if (!table) return true;  // reading it says why not
+  const auto label = label_column(*table, name);
+  if (!label || *label == SIZE_MAX) return false;
+
+  double lower = -kUnbounded, upper = kUnbounded;
+  if (schema.out_of_bounds == OutOfBounds::kRefuse) {
+    const ColumnSchema* const declared = schema.find(table->names()[*label]);
+    const bool own = declared != nullptr && declared->bound();
+    if (own || schema.label_bound) {
+      lower = own ? *declared->lower : -*schema.label_bound;
+      upper = own ? *declared->upper : *schema.label_bound;
+    }
+  }
+  const std::set<std::string> missing(schema.missing_markers.begin(), schema.missing_markers.end());
+  std::vector<std::string_view> cells;
+  for (std::size_t row = 0; row < table->rows(); ++row) {
+    table->cells(row, cells);
+    const std::string cell = table->content(cells[*label]);
+    if (missing.contains(cell)) continue;
+    const ParsedNumber parsed = parse_number(cell.data(), cell.data() + cell.size());
+    if (parsed.error == NumberError::kNotFinite) return false;
+    if (parsed.error != NumberError::kNone || parsed.end != cell.data() + cell.size()) return true;
+    if (parsed.value < lower || parsed.value > upper) return false;
+  }
+  return false;
+}
+
 Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& outputs) {
   LoadOptions options;
   options.schema = c.schema;
@@ -146,7 +182,7 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
   options.labels = LabelKind::kReal;
   auto read = load(c.from, options);
   std::string no_number;  // the label that is none
-  if (!read) {
+  if (!read && is_labelled_by_words(c)) {
     no_number = read.error().message;
     options.labels = LabelKind::kClasses;
     read = load(c.from, options);

@@ -3,7 +3,8 @@
 //   same format      bytes are passed through (packing may change); LIBSVM numbers can be moved to start at 0 or 1
 //   LIBSVM -> CSV    columns y, x<first> .. x<last>; digits of labels and values are kept as they are
 //   CSV -> LIBSVM    through the reader: schema or inferred types, one-hot categories; labels that are numbers stay, two
-//                    other classes become -1 and +1, more become 0, 1, 2, ...; where most labels are numbers a note says which is not
+//                    other classes become -1 and +1, more become 0, 1, 2, ...; where most labels are numbers a note says which is not;
+//                    a number that is too large or out of bounds is an error, and makes no classes
 #pragma once
 #include <filesystem>
 #include <optional>
