@@ -101,6 +101,10 @@ data = "table.csv"
         self.assertEqual([column["name"] for column in models[0]], ["smoker", "size"])
         self.write("new.csv", "smoker,size\nno,2\n")
         self.succeeds("predict", "--model", "without", "--data", "new.csv")
+        self.write("other.csv", "smoker,size\nFALSE,2\n")
+        self.assertEqual(*(self.succeeds("predict", "--model", "without", "--data", name).stdout for name in ("new.csv", "other.csv")))
+        self.write("gap.csv", "smoker,size\n,2\n")
+        self.refuses("predict", "--model", "without", "--data", "gap.csv", says="gap.csv:2: smoker: missing value")
         # A cell that is missing is neither: the two stay categories, with a level for it.
         self.write("table.csv", "smoker,size,y\nyes,1,2\nno,2,3\nyes,3,5\n,5,1\n")
         self.succeeds("train", "job.toml", "--set", "model.l2=1", "--out", "missing", "--quiet")

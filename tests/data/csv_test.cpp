@@ -221,6 +221,26 @@ TEST(Csv, BooleansIntegersAndIgnoredColumns) {
             "f:2: b: must be true or false (or yes/no, t/f, y/n, 1/0) (got 'maybe')");
 }
 
+TEST(Csv, WordsTakenForABooleanMeanTheSameInTheNextTable) {
+  const LoadOptions options{.labels = LabelKind::kReal};
+  const Dataset train = read("y,b\n1,yes\n2,no\n", options).value();
+  EXPECT_THAT(dense(train), ElementsAre(1, 0));
+  LoadOptions next = options_like(train, options);
+  next.schema = parse_schema(to_toml(*next.schema), "s").value();
+  EXPECT_THAT(dense(read("y,b\n1,Yes\n2,0\n3,TRUE\n4,no\n", next).value()), ElementsAre(1, 0, 1, 0));
+  // A cell that is missing is neither.
+  EXPECT_EQ(error_of("y,b\n1,yes\n2,\n", next), "f:3: b: missing value, and the schema's rule for it is error");
+  EXPECT_EQ(error_of("y,b\n1,maybe\n", next), "f:2: b: must be true or false (or yes/no, t/f, y/n, 1/0) (got 'maybe')");
+  // What a person listed is meant.
+  EXPECT_EQ(read_with("y,b\n1,Yes\n", column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['no', 'yes']"))
+                .error()
+                .message,
+            "f:2: b: must be no or yes (got 'Yes')");
+  EXPECT_THAT(dense(*read_with("y,b\n1,yes\n2,no\n", column("y", "type = 'label'") +
+                                                          column("b", "type = 'boolean'\nlevels = ['yes', 'no']\nconfirmed = false"))),
+              ElementsAre(0, 1));
+}
+
 TEST(Csv, ClassLabelsByNameAndOrder) {
   LoadOptions options{.labels = LabelKind::kBinary};
   const Dataset data = read("y,a\nyes,1\nno,2\n", options).value();

@@ -247,6 +247,7 @@ class Assembly {
         append_boolean(merged.names, code_of, builder);
         declared.type = ColumnType::kBoolean;
         declared.unknown = UnknownLevel::kRefuse;
+        declared.missing = Missing::kError;
         if (boolean_word(merged.names[0]) == 1) std::swap(declared.levels[0], declared.levels[1]);
         names_.push_back(column.name);
         bounds_.push_back(1.0);

@@ -194,7 +194,9 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
       break;
     case ColumnType::kBoolean:
       column.kind = CellKind::kBoolean;
-      column.levels = LevelTable(declared.levels);
+      // Words that were found in one table stand for others that mean the same in the next.
+      if (declared.confirmed || !is_boolean(declared.levels) || boolean_word(declared.levels[0]) != 0)
+        column.levels = LevelTable(declared.levels);
       break;
     case ColumnType::kCategory:
       column.kind = CellKind::kCategory;
