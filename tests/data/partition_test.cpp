@@ -251,6 +251,15 @@ TEST(SplitTables, TakesAJoinApart) {
   EXPECT_NE(parts->job.find("partition = \"relational\""), std::string::npos);
 }
 
+TEST(SplitTables, NamesTablesApartWhateverTheKeysAreCalled) {
+  const std::string text =
+      "\u5730\u57df,u,\u5e74\u9f62,v,table-3,w,y\n1,5,1,7,1,9,0\n1,5,2,8,1,9,1\n2,6,1,7,2,3,0\n2,6,2,8,2,3,1\n";
+  const auto parts = split_of(text, SplitTables{.keys = {"\u5730\u57df:u", "\u5e74\u9f62:v", "table-3:w"}});
+  EXPECT_EQ(parts->result.parties, (std::vector<std::string>{"fact", "______", "table-3", "table-4"}));
+  ASSERT_EQ(parts->files.size(), 4u);
+  EXPECT_EQ(parts->files[2], "\u5e74\u9f62,v\n1,7\n2,8\n");
+}
+
 TEST(SplitTables, RefusesColumnsThatTheKeyDoesNotDetermine) {
   const std::string text = "y,k,a,b\n1,u,1,1\n0,u,1,2\n1,v,3,3\n";
   EXPECT_EQ(refusal(text, SplitTables{.keys = {"k:a,b"}}),

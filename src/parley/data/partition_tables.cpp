@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "parley/core/party_name.h"
@@ -113,11 +114,15 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
   SplitFolder folder(table, seed, output, dimensions.size() + 1, "table");
   if (output.names.empty()) {
     std::vector<std::string> names = {"fact"};
+    std::set<std::string> taken_names(names.begin(), names.end());
     for (const Dimension& dimension : dimensions) {
       std::string name = table.names()[dimension.key];
       for (char& c : name)
         if (c == '.' || !may_be_in_a_name(c)) c = '_';
-      names.push_back(name == "fact" || !flaw_of_party_name(name).empty() ? name.substr(0, 60) + "_key" : name);
+      if (name == "fact" || !flaw_of_party_name(name).empty()) name = name.substr(0, 60) + "_key";
+      // Different keys can be the same but for characters that a name must not have.
+      for (std::size_t n = names.size() + 1; !taken_names.insert(name).second; ++n) name = fmt::format("table-{}", n);
+      names.push_back(name);
     }
     folder.set_names(std::move(names));
   }
