@@ -60,6 +60,16 @@ TEST(Convert, CsvToLibsvmKeepsNumbersAndCodesCategories) {
   EXPECT_EQ(done->table.columns, 3);
 }
 
+TEST(Convert, RefusesNamesThatAreNoLine) {
+  const Room room;
+  const std::string in = room.put("in.csv", "y,\"blood\npressure\",a\n1,2,3\n0,4,5\n");
+  const auto refused = room.run(in, "a.libsvm", {.names_file = (room.folder / "names").string()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, in + ": --names: has a line for each column; this name breaks its line (got 'blood?pressure')");
+  EXPECT_EQ(files_in(room.folder.path()), 1u);
+  EXPECT_EQ(room.converted(in, "a.libsvm"), "1 1:2 2:3\n0 1:4 2:5\n");
+}
+
 TEST(Convert, ClassesThatAreNoNumbersGetNumbers) {
   const Room room;
   EXPECT_EQ(room.converted(room.put("two.csv", "outcome,a\nno,1\nyes,2\nno,3\n"), "two.libsvm", {.label = "outcome"}),

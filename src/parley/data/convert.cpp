@@ -211,7 +211,11 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
   PARLEY_CHECK(write_libsvm(out, table, c.first_index.value_or(1)));
   if (!c.names_file.empty()) {
     std::string names;
-    for (const std::string& name : table.columns.list()) names += name + '\n';
+    for (const std::string& name : table.columns.list()) {
+      if (name.find_first_of("\r\n") != std::string::npos)
+        return fail(bad_input({c.from, 0, "--names"}, "has a line for each column; this name breaks its line", name));
+      names += name + '\n';
+    }
     PARLEY_CHECK(outputs.write_whole(c.names_file, names));
   }
   return converted;
