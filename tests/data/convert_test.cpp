@@ -86,6 +86,24 @@ TEST(Convert, NumbersColumnsFromZeroOnRequest) {
   EXPECT_EQ(room.converted((room.folder / "b.libsvm").string(), "c.libsvm", {.first_index = 1}), contents(libsvm));
 }
 
+TEST(Convert, IndicesAreAsLargeAsTheyAreWhereTablesAreLoaded) {
+  const Room room;
+  for (const char* index : {"2147483647", "4294967296", "99999999999999999999"}) {
+    const std::string in = room.put("in.libsvm", "1 1:1\n0 " + std::string(index) + ":2\n");
+    const std::string told = in + ":2: index: must be at most 2147483646 (got '" + index + ":2')";
+    EXPECT_EQ(load(in, {.labels = LabelKind::kReal}).error().message, told);
+    for (const char* to : {"out.csv", "out.libsvm"}) {
+      const auto refused = room.run(in, to);
+      ASSERT_FALSE(refused) << index;
+      EXPECT_EQ(refused.error().message, told);
+    }
+  }
+  const std::string in = room.put("in.libsvm", "1 0:1\n0 2147483646:2\n");
+  EXPECT_EQ(room.run(in, "out.libsvm", {.first_index = 1}).error().message, in + ": index: must be at most 2147483646 (got '2147483647')");
+  const std::string bare = room.put("bare.libsvm", "1\n0\n");
+  EXPECT_EQ(room.converted(bare, "bare.out", {.from_format = Format::kLibsvm, .to_format = Format::kLibsvm, .first_index = 0}), "1\n0\n");
+}
+
 TEST(Convert, RepacksWithoutTouchingTheBytes) {
   const Room room;
   const std::string text = "id,y,a\r\n1,2, \"x\"\r\n\r\n2,3,y\r\n";

@@ -50,6 +50,8 @@ Result<Converted> repack(const Conversion& c, OutputFile& out) {
   }
   const auto first = static_cast<int>(table.first_index());
   const int shift = c.first_index.value_or(first) - first;
+  if (const std::int64_t last = std::int64_t{table.last_index()} + shift; last > kLargestIndex)
+    return fail(bad_input({c.from, 0, "index"}, largest_index_rule(), std::to_string(last)));
   converted.table.columns = static_cast<std::int64_t>(table.last_index()) + 1 - first;
   if (shift == 0) {
     PARLEY_CHECK(out.write(table.text()));

@@ -20,8 +20,6 @@ namespace {
 
 using linalg::Index;
 
-constexpr std::int64_t kLargestIndex = std::numeric_limits<Index>::max() - 1;  // 2^31 - 2
-
 // Beyond both limits only the columns that occur are kept.
 constexpr std::int64_t kManyColumns = std::int64_t{1} << 20;
 constexpr std::int64_t kColumnsPerEntry = 16;
@@ -224,7 +222,7 @@ class LineParser {
 
   bool reject_index(std::int64_t index, std::string_view text) {
     if (index < rules_.smallest) return reject("index", rules_.smallest_rule, text);
-    if (index > kLargestIndex) return reject("index", fmt::format("must be at most {}", kLargestIndex), text);
+    if (index > kLargestIndex) return reject("index", largest_index_rule(), text);
     return reject("index", rules_.largest_rule, text);
   }
 
@@ -366,6 +364,10 @@ void note_sparse_columns(Dataset& data) {
 }
 
 }  // namespace
+
+std::string largest_index_rule() {
+  return fmt::format("must be at most {}", kLargestIndex);
+}
 
 bool is_mostly_empty(std::int64_t columns, std::int64_t entries) {
   return columns > kManyColumns && columns > kColumnsPerEntry * (entries + 1);

@@ -8,6 +8,7 @@
 #include "parley/core/text.h"
 #include "parley/data/conventions.h"
 #include "parley/data/decompress.h"
+#include "parley/data/libsvm.h"
 #include "parley/data/number.h"
 #include "parley/data/sniff.h"
 
@@ -176,8 +177,9 @@ Result<void> RawTable::find_libsvm_records() {
         }
         std::uint32_t index = 0;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
-        if (error != std::errc() || end == word.data() + word.size() || *end != ':' || index > 0x7FFFFFFFu)
+        if (error == std::errc::invalid_argument || end == word.data() + word.size() || *end != ':')
           return fail(bad_input({file_, line, ""}, "is not of the form index:value", word));
+        if (error != std::errc() || index > kLargestIndex) return fail(bad_input({file_, line, "index"}, largest_index_rule(), word));
         const auto value = word.substr(static_cast<std::size_t>(end + 1 - word.data()));
         if (!is_number(value)) return fail(bad_input({file_, line, std::to_string(index)}, "is not a number", value));
         if (std::int64_t{index} <= previous) return fail(bad_input({file_, line, ""}, "indices must ascend", word));
