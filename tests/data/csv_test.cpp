@@ -232,12 +232,11 @@ TEST(Csv, WordsTakenForABooleanMeanTheSameInTheNextTable) {
   EXPECT_EQ(error_of("y,b\n1,yes\n2,\n", next), "f:3: b: missing value, and the schema's rule for it is error");
   EXPECT_EQ(error_of("y,b\n1,maybe\n", next), "f:2: b: must be true or false (or yes/no, t/f, y/n, 1/0) (got 'maybe')");
   // What a person listed is meant.
-  EXPECT_EQ(read_with("y,b\n1,Yes\n", column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['no', 'yes']"))
-                .error()
-                .message,
-            "f:2: b: must be no or yes (got 'Yes')");
-  EXPECT_THAT(dense(*read_with("y,b\n1,yes\n2,no\n", column("y", "type = 'label'") +
-                                                          column("b", "type = 'boolean'\nlevels = ['yes', 'no']\nconfirmed = false"))),
+  EXPECT_EQ(
+      read_with("y,b\n1,Yes\n", column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['no', 'yes']")).error().message,
+      "f:2: b: must be no or yes (got 'Yes')");
+  EXPECT_THAT(dense(*read_with("y,b\n1,yes\n2,no\n",
+                               column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['yes', 'no']\nconfirmed = false"))),
               ElementsAre(0, 1));
 }
 

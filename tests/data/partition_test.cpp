@@ -252,8 +252,7 @@ TEST(SplitTables, TakesAJoinApart) {
 }
 
 TEST(SplitTables, NamesTablesApartWhateverTheKeysAreCalled) {
-  const std::string text =
-      "\u5730\u57df,u,\u5e74\u9f62,v,table-3,w,y\n1,5,1,7,1,9,0\n1,5,2,8,1,9,1\n2,6,1,7,2,3,0\n2,6,2,8,2,3,1\n";
+  const std::string text = "\u5730\u57df,u,\u5e74\u9f62,v,table-3,w,y\n1,5,1,7,1,9,0\n1,5,2,8,1,9,1\n2,6,1,7,2,3,0\n2,6,2,8,2,3,1\n";
   const auto parts = split_of(text, SplitTables{.keys = {"\u5730\u57df:u", "\u5e74\u9f62:v", "table-3:w"}});
   EXPECT_EQ(parts->result.parties, (std::vector<std::string>{"fact", "______", "table-3", "table-4"}));
   ASSERT_EQ(parts->files.size(), 4u);

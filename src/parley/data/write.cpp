@@ -311,8 +311,7 @@ Result<OutputFile*> Outputs::open(const fs::path& path) {
   // The later of two would take the name of the earlier, whose content would be lost.
   const auto place = [&](const fs::path& name) { return fs::weakly_canonical(fs::absolute(name, error), error); };
   for (const auto& file : files_)
-    if (place(file->path()) == place(path))
-      return fail(bad_input({path.string(), 0, ""}, "is written twice: two outputs need two names"));
+    if (place(file->path()) == place(path)) return fail(bad_input({path.string(), 0, ""}, "is written twice: two outputs need two names"));
   if (existing_ == Existing::kRefuse) PARLEY_CHECK(refuse_existing(path.string()));
   // A rename would put a file in the place of a device or a pipe.
   if (fs::exists(path, error) && !fs::is_regular_file(path, error))
