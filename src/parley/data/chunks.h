@@ -123,11 +123,9 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
         const std::lock_guard guard(lock);
         if (stop) return;
         auto more = reader.next(text, cut, size);
+        stop = !more || text.size() == 0;
         if (!more) source_error = std::make_unique<Error>(std::move(more).error());
-        if (!more || text.size() == 0) {
-          stop = true;
-          return;
-        }
+        if (stop) return;
         parsed.push_back(std::make_unique<Parsed>());
         slot = parsed.back().get();
         admit(text.view(), *slot);

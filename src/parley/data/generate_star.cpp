@@ -153,6 +153,7 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
 
   // Multiplicities: how many fact rows use each key.
   std::vector<std::vector<std::int64_t>> used;
+  used.reserve(tables.size());
   for (const auto& table : tables) used.emplace_back(static_cast<std::size_t>(table.shape.rows));
   std::vector<std::uint64_t> keys;
   for (std::int64_t number = 0; number < recipe.rows; ++number) {

@@ -120,6 +120,7 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
 
 std::vector<std::size_t> level_order(const std::vector<std::string>& names) {
   std::vector<std::optional<double>> numbers;
+  numbers.reserve(names.size());
   for (const auto& name : names) numbers.push_back(as_number(name));
   const bool numeric = std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return n.has_value(); });
   std::vector<std::size_t> order(names.size());

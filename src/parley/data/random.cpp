@@ -59,7 +59,7 @@ double portable_exp(double x) {
   const double r = (x - halves * kLn2High) - halves * kLn2Low;  // |r| <= 0.35
   double sum = 1.0;
   for (int k = 14; k >= 1; --k) sum = 1.0 + sum * r / k;
-  const auto exponent = static_cast<std::uint64_t>(static_cast<int>(halves) + 1023);
+  const auto exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(halves) + 1023);
   return sum * std::bit_cast<double>(exponent << 52);
 }
 

@@ -182,6 +182,7 @@ std::string quoted(std::string_view text) {
 
 std::string list_of(const std::vector<std::string>& texts) {
   std::vector<std::string> parts;
+  parts.reserve(texts.size());
   for (const auto& text : texts) parts.push_back(quoted(text));
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }

@@ -8,6 +8,7 @@
 #include "parley/linalg/cpu.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include <bit>
@@ -17,7 +18,12 @@
 namespace parley::data {
 
 inline bool have_wide_digits() {
-  static const bool kHasBitCounts = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("popcnt");
+  static const bool kHasBitCounts = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned kLzcnt = 1U << 5;  // compilers have no name for it that all of them know
+    return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt") && __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 &&
+           (c & kLzcnt) != 0;
+  }();
   return kHasBitCounts && linalg::cpu_level() >= linalg::CpuLevel::kAvx2;
 }
 
