@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "apps/parley/signals.h"
@@ -122,17 +124,28 @@ class Account {
   std::optional<std::pair<wire::RunId, rounds::SoFar>> unfinished_;  // and not yet written down
 };
 
-// A state folder that knows of private runs, without the ledger that they were charged to: a new one would open a whole new
-// budget for the same records.
-Result<void> check_ledger(const catalog::Site& site) {
-  if (std::filesystem::exists(site.ledger)) return {};
+// "TIME run RUN is private: ..."; what a coordinator chose, as the name of a job, comes later in its line.
+bool tells_of_a_private_run(std::string_view line) {
+  const auto word = [&line] {
+    const std::string_view first = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(line.size(), first.size() + 1));
+    return first;
+  };
+  word();
+  if (word() != "run") return false;
+  word();
+  return line.starts_with("is private: ");
+}
+
+// Of earlier versions the account alone tells that private runs were admitted.
+Result<void> remember_what_was_accounted(const catalog::Site& site) {
   const std::string account = written_in((std::filesystem::path(site.state) / "jobs.log").string());
-  const bool accounted = account.find(" is private: ") != std::string::npos;
-  if (!accounted && !rounds::knows_private_runs(site.state)) return {};
-  return fail(bad_input({site.file, 0, "site.ledger"},
-                        "is not there, and private runs of this state folder were charged to it: bring it back, or begin another one with "
-                        "parley ledger budget",
-                        site.ledger));
+  for (std::string_view rest = account; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (tells_of_a_private_run(line)) return catalog::remember_private_runs(site);
+  }
+  return {};
 }
 
 Result<int> join(const JoinOptions& options) {
@@ -149,7 +162,8 @@ Result<int> join(const JoinOptions& options) {
   // Two daemons on one state would each answer a round: two releases for one charge.
   PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string()));
 
-  PARLEY_CHECK(check_ledger(site));
+  PARLEY_CHECK(remember_what_was_accounted(site));
+  PARLEY_CHECK(catalog::check_ledger(site));
   StopSignals signals;
   PARLEY_TRY(Account account, Account::open(site.state, options.quiet));
   std::optional<Fault> kept_out;  // why the last job was not admitted

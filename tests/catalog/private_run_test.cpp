@@ -296,6 +296,14 @@ TEST_F(PrivateRun, ALedgerThatDoesNotHoldThePlanEndsTheRun) {
     handler.respond(task(1));
   }
   std::filesystem::remove_all(site_.ledger);
+  for (const bool folder_is_there : {false, true}) {
+    if (folder_is_there) std::filesystem::create_directories(site_.ledger);
+    rounds::Handler handler = process();
+    expect_fault(answer(handler, opening()), FaultCode::kNotAllowed);
+    EXPECT_NE(account_.find("is not there, and private runs"), std::string::npos) << account_;
+    account_.clear();
+  }
+  ASSERT_TRUE(privacy::Ledger::open(site_.ledger)) << "a person began another one";
   rounds::Handler handler = process();
   expect_fault(answer(handler, opening()), FaultCode::kNotAllowed);
   EXPECT_NE(account_.find("does not hold"), std::string::npos) << account_;

@@ -160,8 +160,10 @@ TEST_P(SiteTest, HoldsRowsOutOnlyWhereTheirNumberIsPublic) {
 TEST_P(ClientSiteTest, SitesThatWereToldDifferentThingsHaveMasksThatDoNotCancel) {
   const std::vector<std::string> job = {"privacy.unit=client"};
   const auto told = [&](const std::vector<std::string>& other, const wire::RunId& run = {4, 2}) {
+    site_.state += "-one";
     site_.ledger += "-one";
     auto first = admitted("site", job);
+    site_.state += "-other";
     site_.ledger += "-other";
     auto second = admitted("other", other, run);
     return first && second ? unmasks(*first, *second) : std::nullopt;

@@ -161,9 +161,37 @@ class PrivateDaemons(PrivateTest):
         for kept in state.glob("*.kept"):
             kept.unlink()
         self.refuses("join", site, says="site.ledger: is not there")
-        self.assertFalse(ledger.exists())
+        ledger.mkdir()  # a volume that is not mounted
+        self.refuses("join", site, says="site.ledger: is not there")
+        (state / "private-runs").unlink()  # of a version that did not write it
+        self.refuses("join", site, says="site.ledger: is not there")
+        self.assertEqual(list(ledger.iterdir()), [])
+        ledger.rmdir()
         (self.folder / "elsewhere").rename(ledger)
         self.federation(self.private_job(), "again", code=3, limits=ONE_RUN, without_privacy="false")
+
+    def test_a_daemon_whose_ledger_vanishes_gets_no_new_budget(self):
+        job = self.private_job()
+        coordinator = self.coordinate(job)
+        for name in self.PARTIES:
+            self.spawn("join", self.site(name, limits=ONE_RUN, without_privacy="false"))  # wait for the next run
+        self.finish(coordinator)
+        for name in self.PARTIES:
+            for file in (self.folder / name / "state" / "ledger").iterdir():
+                file.unlink()
+        coordinator = self.coordinate(job, "again")
+        self.assertIn("does not take part: the site does not allow this job", self.finish(coordinator, code=1))
+        for name in self.PARTIES:
+            self.assertEqual(list((self.folder / name / "state" / "ledger").iterdir()), [])
+        self.assertIn("site.ledger: is not there, and private runs", self.account("north") + self.account("south"))
+
+    def test_the_name_of_a_job_is_no_private_run(self):
+        job = self.split_by_rows(rounds=2)
+        job.write_text(job.read_text().replace('name = "together"', 'name = "x is private: y"'))
+        self.federation(job)
+        self.assertIn(" is private: ", self.account("north"))
+        again = self.spawn("join", self.site("north"))
+        self.assertIn("cannot reach", again.stderr.readline())
 
     def test_site_files_with_mistakes_are_refused(self):
         self.private_job()

@@ -18,6 +18,7 @@
 #include "parley/data/labels.h"
 #include "parley/data/sniff.h"
 #include "parley/privacy/accounting/statement.h"
+#include "parley/privacy/ledger/ledger_folder.h"
 
 namespace parley::catalog {
 
@@ -123,9 +124,14 @@ Result<void> check_reading(const Site& site, const Job& job, const Party& own) {
   return {};
 }
 
+std::string private_runs_in(const Site& site) {
+  return (std::filesystem::path(site.state) / "private-runs").string();
+}
+
 // Opens the site's own ledger and gate, whatever the job says about them.
 Result<void> open_private(const Site& site, Job job, const rounds::Opening& opening, PartyTable& table) {
   PARLEY_CHECK(check_public(site, job, table));
+  PARLEY_CHECK(check_ledger(site));
   job.privacy->ledger = site.ledger;
   PARLEY_TRY(PaidRun run, paid_run(job, opening));
   run.cap = PaidRun::Cap::kOfSite;
@@ -319,6 +325,25 @@ Result<void> check_files(const Site& site) {
   return {};
 }
 
+Result<void> check_ledger(const Site& site) {
+  PARLEY_TRY(const bool there, privacy::holds_database(site.ledger));
+  std::error_code unknown;
+  if (there || (!std::filesystem::exists(private_runs_in(site), unknown) && !rounds::knows_private_runs(site.state))) return {};
+  return fail(bad_input(about(site, "site.ledger"),
+                        "is not there, and private runs of this state folder were charged to it: bring it back, or begin another one with "
+                        "parley ledger budget",
+                        site.ledger));
+}
+
+Result<void> remember_private_runs(const Site& site) {
+  std::error_code unknown;
+  if (std::filesystem::exists(private_runs_in(site), unknown)) return {};
+  std::filesystem::create_directories(site.state, unknown);  // writing says what is wrong
+  return write_atomically(private_runs_in(site),
+                          "Private runs were admitted with this state folder. While this file is here a site whose ledger is gone does\n"
+                          "not start, because a new one would forget what was spent.\n");
+}
+
 Result<PaidRun> paid_run(const Job& job, const rounds::Opening& opening) {
   PaidRun run;
   run.name = fmt::format("{}-{}-{}", printable(job.name), wire::hex(opening.run), privacy::digest_of(opening.job).substr(0, 16));
@@ -364,7 +389,10 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, tables.front()));
   const auto table = std::make_shared<const PartyTable>(std::move(tables.front()));
   PARLEY_TRY(rounds::Admission admission, admit(job, *table));
-  if (table->site) account_for(table->site, tell, admission);
+  if (table->site) {
+    PARLEY_CHECK(remember_private_runs(site));
+    account_for(table->site, tell, admission);
+  }
   // Holds the table for as long as the party reads it.
   admission.at_close = [site, job, table, tell, run = opening.run](const rounds::Responder& party) {
     keep_part(site, job, *table, run, party, tell);
