@@ -105,6 +105,10 @@ Result<int> coordinate(const CoordinateOptions& options) {
   if (job.federation == nullptr)
     return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
   PARLEY_CHECK(catalog::check_federated(job));
+  PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
+  PARLEY_CHECK(make_folder(options.out));
+  // Two coordinators on one checkpoint would be one run twice. What the folder holds is looked at once it cannot change.
+  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string()));
   const std::filesystem::path checkpoint = std::filesystem::path(options.out) / "checkpoint";
   const std::string job_digest = privacy::digest_of(wire::encode(text));
   // A run that goes on writes its own model once more.
@@ -112,10 +116,6 @@ Result<int> coordinate(const CoordinateOptions& options) {
     if (const auto finished = finished_run(options.out, job_digest)) return tell(*finished, options);
     PARLEY_CHECK(check_replaceable(options.out));
   }
-  PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
-  PARLEY_CHECK(make_folder(options.out));
-  // Two coordinators on one checkpoint would be one run twice.
-  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string()));
 
   StopSignals signals;
   // The last thing to go, after the server: whoever is killed before comes back to the finished run, not to a new one.

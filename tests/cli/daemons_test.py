@@ -1,3 +1,4 @@
+import fcntl
 import os
 import re
 import shutil
@@ -328,6 +329,15 @@ class Daemons(FederationTest):
         self.coordinate(job)
         self.refuses("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", code=1,
                      says="another process holds it")
+
+    def test_what_a_folder_holds_is_looked_at_when_nobody_else_can_change_it(self):
+        job = self.split_by_rows(rounds=2)
+        self.federation(job)
+        command = ("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out")
+        with open(self.folder / "out" / "in-use") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.refuses(*command, code=1, says="another process holds it")
+        self.succeeds(*command)
 
     def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
         job = self.split_by_rows()
