@@ -110,7 +110,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
   // Two coordinators on one checkpoint would be one run twice. What the folder holds is looked at once it cannot change.
   PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string()));
   const std::filesystem::path checkpoint = std::filesystem::path(options.out) / "checkpoint";
-  const std::string job_digest = privacy::digest_of(wire::encode(text));
+  // However its path is spelt.
+  const std::string job_digest = privacy::digest_of(wire::encode(catalog::JobText{"", text.text, text.overrides}));
   // A run that goes on writes its own model once more.
   if (!options.overwrite && !std::filesystem::exists(checkpoint)) {
     if (const auto finished = finished_run(options.out, job_digest)) return tell(*finished, options);
@@ -160,8 +161,12 @@ Result<int> coordinate(const CoordinateOptions& options) {
     context.model_path = (std::filesystem::path(options.out) / "model.json").string();
   }
   const int exit_code = outcome.fit.stop == algorithms::Stop::kBudgetEnded ? 3 : 0;
-  const FinishedRun finished{wire::hex(exchange.run()), job_digest, catalog::result_json(job, outcome, context) + "\n",
-                             catalog::result_table(job, outcome, context), exit_code};
+  const FinishedRun finished{wire::hex(exchange.run()),
+                             job_digest,
+                             job.privacy.has_value(),
+                             catalog::result_json(job, outcome, context) + "\n",
+                             catalog::result_table(job, outcome, context),
+                             exit_code};
   PARLEY_CHECK(write_atomically((std::filesystem::path(options.out) / "result.json").string(), finished.result));
   // Only now: a coordinator that is killed before comes back to the finished run and writes the same again.
   signals.then([&] { server->wake(); });

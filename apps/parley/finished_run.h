@@ -1,7 +1,7 @@
 // A run that is over, as its folder remembers it: started again, by a supervisor or by hand, it is not begun anew. A private
 // one would be charged to every site a second time.
 //
-//   OUT/finished   {"run", "job": digest, "result": digest of result.json, "exit_code", "shown": the table for people}
+//   OUT/finished   {"run", "job": digest, "private", "result": digest of result.json, "exit_code", "shown": the table for people}
 //
 // Kept before the checkpoint goes, so that at any moment one of the two is there.
 #pragma once
@@ -14,7 +14,8 @@ namespace parley::app {
 
 struct FinishedRun {
   std::string run;
-  std::string job;     // digest of its text
+  std::string job;  // digest of its text and of what was set beside it, wherever it lies
+  bool is_private = false;
   std::string result;  // result.json
   std::string shown;
   int exit_code = 0;
@@ -23,5 +24,7 @@ struct FinishedRun {
 Result<void> keep(const FinishedRun& run, const std::string& folder);
 // Nothing when the folder holds the result of another job, of another run, or none.
 std::optional<FinishedRun> finished_run(const std::string& folder, const std::string& job);
+// The file of the folder that tells of a private run, whose parts of the model may be elsewhere; empty: none does.
+std::string tells_of_private_run(const std::string& folder);
 
 }  // namespace parley::app

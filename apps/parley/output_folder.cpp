@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "apps/parley/finished_run.h"
 #include "parley/catalog/model_parts.h"
 
 namespace parley::app {
@@ -30,9 +31,13 @@ Result<void> check_folder(const std::string& folder) {
 
 Result<void> check_replaceable(const std::string& folder) {
   PARLEY_TRY(const bool paid, catalog::holds_private_model(folder));
-  if (!paid) return {};
-  return fail(bad_input({(std::filesystem::path(folder) / "model.json").string(), 0, ""},
-                        "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
+  if (paid)
+    return fail(bad_input({(std::filesystem::path(folder) / "model.json").string(), 0, ""},
+                          "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
+  if (const std::string file = tells_of_private_run(folder); !file.empty())
+    return fail(
+        bad_input({file, 0, ""}, "is of a private run that a budget paid for, and is kept; name another --out, or --overwrite it"));
+  return {};
 }
 
 }  // namespace parley::app

@@ -362,6 +362,18 @@ class ColumnKills(Kills):
             self.assertRegex(charged, r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon [0-9.]+ of 1000 ")
             self.assertNotIn("epsilon 0 of", charged)
 
+    def test_a_finished_run_is_told_again_and_kept_though_its_model_is_elsewhere(self):
+        where = ("--listen", "127.0.0.1:0", "--tls", "keys", "--out", "expected")
+        told = (self.folder / "expected" / "result.json").read_text()
+        for spelt in (self.job, "./clinic-and-insurer/job.toml", "clinic-and-insurer/../clinic-and-insurer/job.toml"):
+            self.assertEqual(self.succeeds("coordinate", spelt, *where, "--json").stdout, told)
+        other = ("coordinate", self.job, "--set", f"algorithm.iterations={ROUNDS + 1}", *where)
+        self.refuses(*other, says="expected/finished: is of a private run that a budget paid for, and is kept")
+        (self.folder / "expected" / "finished").unlink()
+        self.refuses(*other, says="expected/result.json: is of a private run that a budget paid for, and is kept")
+        self.refuses("train", self.job, "--out", "expected", says="is of a private run")
+        self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
+
     def learnt(self, out):
         """The newest parts of the model, each at its site."""
         parts = []
