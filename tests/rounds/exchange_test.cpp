@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 
+#include "parley/core/files.h"
 #include "parley/rounds/drive.h"
 #include "tests/rounds/mean_parties.h"
 #include "tests/support/temporary_folder.h"
@@ -351,6 +352,65 @@ TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatWillNotAndStaysWithoutIt
   ASSERT_TRUE(exchange->close());
 }
 
+// Killed in round 1, when two of three are there and have their task.
+TEST(Exchange, ACoordinatorKilledInItsFirstRoundComesBackToTheSamePartiesAndTheSameTask) {
+  TemporaryFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms(rules(OnMissing::kProceed, 2));
+  kept.checkpoint = folder / "checkpoint";
+  bool stop = false;
+  kept.stop_asked = [&] { return stop; };
+  channel.arrivals.pop_back();  // c comes too late
+  std::vector<wire::Bytes> introductions;
+  {
+    auto exchange = Exchange::make(channel, kept);
+    const auto opened = exchange->open();
+    ASSERT_TRUE(opened && *opened);
+    introductions = **opened;
+    EXPECT_EQ(exchange->left_out(), std::vector<int>{2});
+    channel.silent = {0, 1};
+    channel.at_deadline = [&] {
+      stop = true;
+      channel.wake();
+    };
+    const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->rounds, 0) << "no answer reached it";
+  }
+  stop = false;
+  channel.at_deadline = {};
+  channel.silent.clear();
+  for (int party = 2; party >= 0; --party) channel.join(party);  // now c is the first
+  auto again = Exchange::make(channel, kept);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->left_out(), std::vector<int>{2});
+  const auto opened = again->open();
+  ASSERT_TRUE(opened && *opened);
+  EXPECT_EQ(**opened, introductions);
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *again);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(channel.tasks_to(2), 0);
+  EXPECT_EQ(again->meter().communication().answered, (std::vector<std::int64_t>{6, 6, 0}));
+}
+
+// Nobody was asked for anything: who was late may still come.
+TEST(Exchange, ACoordinatorKilledBeforeItsFirstTaskAsksEverybodyAnew) {
+  TemporaryFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms(rules(OnMissing::kProceed, 2));
+  kept.checkpoint = folder / "checkpoint";
+  channel.arrivals.pop_back();
+  {
+    auto exchange = Exchange::make(channel, kept);
+    ASSERT_TRUE(exchange->open());
+    EXPECT_EQ(exchange->left_out(), std::vector<int>{2});
+  }
+  for (int party = 0; party < 3; ++party) channel.join(party);
+  auto again = Exchange::make(channel, kept);
+  ASSERT_TRUE(again && again->open());
+  EXPECT_TRUE(again->left_out().empty());
+}
+
 TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatIsLate) {
   Scripted channel(kMean);
   channel.silent = {1};         // it is there and looks at the job for long
@@ -535,6 +595,27 @@ TEST(Exchange, ACheckpointOfAnotherJobIsRefused) {
   ASSERT_TRUE(Exchange::make(channel, kept));
   kept.job = "another";
   EXPECT_FALSE(Exchange::make(channel, kept));
+}
+
+// As versions before this one wrote it: it does not say whether a task has left.
+struct OlderCheckpoint {
+  std::string job;
+  std::vector<std::string> introductions;
+  std::vector<int> left_out;
+  std::string iterate;
+  Communication communication;
+  static void fields(auto& self, auto&& visit) { visit(self.job, self.introductions, self.left_out, self.iterate, self.communication); }
+};
+
+TEST(Exchange, ACheckpointThatDoesNotSayWhetherTheRunHasBegunIsRefused) {
+  TemporaryFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms();
+  kept.checkpoint = folder / "checkpoint";
+  ASSERT_TRUE(write_atomically(kept.checkpoint, wire::make_frame({.kind = Kind::kKept}, OlderCheckpoint{.job = kept.job})));
+  const auto exchange = Exchange::make(channel, kept);
+  ASSERT_FALSE(exchange);
+  EXPECT_NE(exchange.error().message.find("is no checkpoint of this version"), std::string::npos) << exchange.error().message;
 }
 
 TEST(Exchange, WhoHasNotHeardOfTheEndIsNamed) {

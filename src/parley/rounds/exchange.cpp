@@ -69,7 +69,7 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
     exchange.kept_ = std::move(*found);
     exchange.kept_.introductions.resize(exchange.seats_.size());
     exchange.meter_.resume(exchange.kept_.communication);
-    if (exchange.kept_.round == 0) exchange.kept_.left_out.clear();  // it is asked again
+    if (!exchange.kept_.begun) exchange.kept_.left_out.clear();  // it is asked again
     for (const int party : exchange.kept_.left_out)
       if (party >= 0 && party < exchange.parties()) exchange.seats_[static_cast<std::size_t>(party)].left_out = true;
   } else {
@@ -88,7 +88,7 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
   const auto all_introduced = [&] {
     // A run that goes on does not wait here for parties on other machines; those that live and die with this process
     // are there, and must know the run also when no round is left.
-    return (kept_.round > 0 && !channel_->vouches()) ||
+    return (kept_.begun && !channel_->vouches()) ||
            std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced || seat.left_out; });
   };
   const Rules& rules = terms_.rules;
@@ -193,7 +193,15 @@ std::optional<Arrival> Exchange::next(Clock::time_point deadline) {
   return channel_->receive(deadline);
 }
 
+// A site answers one first task: whom a coordinator that was killed comes back with must be whom it was made for.
+Result<void> Exchange::begin() {
+  if (std::exchange(kept_.begun, true) || terms_.checkpoint.empty()) return {};
+  kept_.communication = meter_.communication();
+  return save(kept_, terms_.checkpoint);
+}
+
 Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply& read) {
+  PARLEY_CHECK(begin());
   tasks_ = std::move(tasks);
   read_ = read ? &read : nullptr;
   const transport::Peeking peeking(
@@ -378,7 +386,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   if (header.kind == Kind::kReady && seat.state == State::kOpening) {
     seat.state = State::kReady;
     // The introduction that the run began with stands.
-    if (kept_.round == 0) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame->payload);
+    if (!kept_.begun) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame->payload);
     seat.introduced = true;
     say_whom_it_waits_for(name_of(party) + " is ready");
     take_place(party);

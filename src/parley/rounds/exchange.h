@@ -59,7 +59,8 @@ class Exchange {
   static Result<Exchange> make(transport::Channel& channel, Terms terms);
 
   // Introductions in party order, once every party has admitted the job; under kProceed, once every party has said
-  // whether it does or is late, and those that do not or are late are left out of the run. Nothing when a stop was asked for.
+  // whether it does or is late, and those that do not or are late are left out of the run. Those of a run that has begun stand.
+  // Nothing when a stop was asked for.
   Result<std::optional<std::vector<wire::Bytes>>> open();
   [[nodiscard]] const std::vector<int>& left_out() const { return kept_.left_out; }  // has no introductions
 
@@ -112,6 +113,7 @@ class Exchange {
   bool goes_on_without(int party, std::string_view because);
   [[nodiscard]] bool below_quorum() const;
   [[nodiscard]] bool quorum_introduced() const;
+  Result<void> begin();
   void begin_without_the_absent();
   void read_early(int party, std::string_view bytes);
   bool take_while_closing(int party, const wire::Header& header);
