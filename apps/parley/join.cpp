@@ -66,6 +66,8 @@ class Account {
         return write(event, event.text.empty() ? "admitted" : "admitted again after a restart");
       case What::kNotAdmitted:
         return write(event, "not admitted: " + event.text);
+      case What::kLeftOut:
+        return write(event, "began without this site, which was not there in time or did not take part");
       case What::kAnswered:
       case What::kRepeated:
         unfinished_ = {event.run, event.so_far};
@@ -185,7 +187,8 @@ Result<int> join(const JoinOptions& options) {
   };
   const auto note = [&](const rounds::SiteEvent& event) {
     account.note(event);
-    if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out) kept_out = Fault::kFailed;
+    const bool not_in_it = event.what == rounds::SiteEvent::What::kNotAdmitted || event.what == rounds::SiteEvent::What::kLeftOut;
+    if (not_in_it && !kept_out) kept_out = Fault::kFailed;
     if (event.what == rounds::SiteEvent::What::kOpened) kept_out.reset();
   };
   rounds::Handler handler(admit, site.state, note);
@@ -211,7 +214,8 @@ void add_join(CLI::App& app, Exit& exit) {
   CLI::App* verb = app.add_subcommand("join", "Take part in jobs as a site, within limits that no job can override");
   verb->add_option("site", options->site, "The site (TOML): data, limits, where the coordinator is")->required();
   verb->add_flag("--once", options->once,
-                 "End when one run is over, or a job was not admitted (exit 1; 3: its budget); default: wait for the next");
+                 "End when one run is over, a job was not admitted (exit 1; 3: its budget) or the run began without this site (exit 1); "
+                 "default: wait for the next");
   verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
       ->check(CLI::Range(1, 4096));
   verb->add_flag("--quiet", options->quiet, "Nothing on stderr but errors and warnings; the account is in STATE/jobs.log all the same");

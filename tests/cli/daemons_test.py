@@ -176,6 +176,17 @@ class Daemons(FederationTest):
         self.assertLess(result["time"]["compute_seconds"], result["time"]["wait_seconds"])
         self.assertAlmostEqual(result["time"]["compute_seconds"] + result["time"]["wait_seconds"], result["time"]["total_seconds"], places=6)
 
+    def test_a_party_that_comes_after_the_run_began_is_told_so(self):
+        job = self.split_by_rows(rounds=100000, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 0.5\nquorum = 2\n')
+        coordinator = self.coordinate(job)
+        for name in self.PARTIES[1:]:
+            self.join(name)
+        while "north was not there in time; the run goes on without it" not in "".join(coordinator.lines):
+            self.assertIsNone(coordinator.poll())
+            time.sleep(0.01)
+        self.assertIn("this site takes no part in the run", self.finish(self.join("north"), code=1))
+        self.assertRegex(self.account("north"), r"run \w+ began without this site, which was not there in time or did not take part\n")
+
     def refused_by(self, **site):
         job = self.split_by_rows()
         coordinator = self.coordinate(job)

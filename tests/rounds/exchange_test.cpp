@@ -429,6 +429,10 @@ TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatIsLate) {
   EXPECT_TRUE(std::any_of(channel.sent.begin(), channel.sent.end(), [](const auto& frame) {
     return frame.first == 1 && frame.second.kind == Kind::kClose;
   })) << "it need not wait for a task";
+  EXPECT_TRUE(std::any_of(channel.sent.begin(), channel.sent.end(), [](const auto& frame) {
+    return frame.first == 2 && frame.second.kind == Kind::kRefuse &&
+           frame.second.code == static_cast<std::uint8_t>(wire::Refusal::kBegunWithout);
+  })) << "nor need one that comes when the run has begun";
   EXPECT_TRUE(channel.dropped.empty());
 }
 

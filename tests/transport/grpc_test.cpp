@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+#include <thread>
+
 #include "parley/rounds/drive.h"
 #include "tests/transport/three_parties.h"
 
@@ -110,6 +114,22 @@ TEST(Grpc, ACertificateOfAnotherAuthorityNeverGetsIn) {
   forged.authority = tests::authority().certificate;  // it believes us, but we do not believe it
   Site forger(server->port(), forged, tests::admits(Mean{}, 1));
   EXPECT_FALSE(server->receive(Clock::now() + std::chrono::milliseconds(300)));
+}
+
+TEST(Grpc, AConnectionThatEndsWithoutAWordIsNoticedInWords) {
+  auto server = tests::listen(kNames);
+  std::promise<std::string> said;
+  std::atomic<bool> told = false;
+  const auto notice = [&](const std::string& what) {
+    if (!told.exchange(true)) said.set_value(what);
+  };
+  GrpcClient client({.address = tests::loopback(server->port()), .credentials = credentials("a"), .notice = notice});
+  std::thread party([&] { EXPECT_TRUE(client.serve([](std::string_view) { return std::nullopt; })); });
+  EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
+  server.reset();
+  EXPECT_NE(said.get_future().get().find(" yet: who answers ended the connection without a word"), std::string::npos);
+  client.stop();
+  party.join();
 }
 
 TEST(Grpc, APartyDoesNotTalkToACoordinatorOfAnotherAuthority) {

@@ -333,7 +333,12 @@ Result<void> Exchange::take(const Arrival& arrival) {
   Seat& seat = seats_[static_cast<std::size_t>(arrival.party)];
   switch (arrival.what) {
     case Arrival::What::kJoined:
-      if (seat.left_out) return {};  // it may stay for the next run
+      if (seat.left_out) {  // it need not wait for a task, and may stay for the next run
+        const auto code = static_cast<std::uint8_t>(Refusal::kBegunWithout);
+        say(name_of(arrival.party) + " joined; the run goes on without it");
+        send(arrival.party, transport::shared(wire::make_frame({Kind::kRefuse, code, kept_.run, kept_.round})));
+        return {};
+      }
       say(name_of(arrival.party) + (seat.state == State::kAway ? " joined" : kTwice));
       seat.state = State::kOpening;
       seat.declined = seat.gave_up = false;  // it may have thought better of it

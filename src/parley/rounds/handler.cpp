@@ -178,6 +178,10 @@ std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes) {
       return transport::shared(close(*frame));
     case Kind::kRefuse:
       // Answering a refusal with a refusal would never end.
+      if (frame->header.code == static_cast<std::uint8_t>(Refusal::kBegunWithout)) {
+        tell(SiteEvent::What::kLeftOut, frame->header, 0);
+        return std::nullopt;
+      }
       tell(SiteEvent::What::kRefused, frame->header, 0,
            "the coordinator refused a frame: " + std::string(name(static_cast<Refusal>(frame->header.code))));
       return std::nullopt;

@@ -4,6 +4,7 @@
 //   task   of a later round: answered, and the answer kept before it leaves
 //          of the round answered last, the same task: the kept bytes again; another task: refused
 //          of an earlier round: refused
+//   refuse the run began without this party: told to the site, and not answered
 //   close  the run is over, and stays over; said back, so that the coordinator need not wonder
 //
 // Kept are the round, the reply, the party's memory, what a private run has drawn of its plan and how much has left, in
@@ -61,7 +62,7 @@ bool knows_private_runs(const std::string& folder);
 
 // What happened, for the site's account; never sent.
 struct SiteEvent {
-  enum class What { kOpened, kNotAdmitted, kAnswered, kRepeated, kFaulted, kRefused, kClosed };
+  enum class What { kOpened, kNotAdmitted, kLeftOut, kAnswered, kRepeated, kFaulted, kRefused, kClosed };
   What what = What::kOpened;
   wire::RunId run{};
   std::int64_t round = 0;

@@ -56,6 +56,8 @@ std::string_view name(Refusal refusal) {
       return "unexpected here";
     case Refusal::kUnknownParty:
       return "from an unknown party";
+    case Refusal::kBegunWithout:
+      return "from a party without which the run began";
   }
   return "refused";
 }

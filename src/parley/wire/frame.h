@@ -52,6 +52,7 @@ enum class Refusal : std::uint8_t {
   kOtherTask = 24,   // the round that was answered last, but another task
   kUnexpected = 25,  // a kind that has no place here
   kUnknownParty = 26,
+  kBegunWithout = 27,  // by the coordinator: the party was not there in time, or did not take part
 };
 std::string_view name(Refusal refusal);
 

@@ -31,6 +31,7 @@ void* tag(Tag which) {
 
 // Why nobody could be reached. The usual reasons have words that say what to look at; others are gRPC's own.
 std::string in_words(const grpc::Status& status) {
+  if (status.ok()) return "who answers ended the connection without a word; a run may just have ended there";
   const std::string& said = status.error_message();
   const auto about = [&](const char* what) { return said.find(what) != std::string::npos; };
   if (about("Connection refused")) return "nobody listens there";
