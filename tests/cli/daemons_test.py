@@ -1,4 +1,5 @@
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -446,8 +447,17 @@ class ColumnDaemons(FederationTest):
                                  says=f"the part of '{alone}' alone")
         self.refuses("predict", "--model", parts[0], parts[0], "--data", *tables, says="the part of 'clinic', and so is")
         self.refuses("predict", "--model", parts[0], self.trained_whole(job), "--data", *tables, says="is a whole model")
-        self.succeeds("train", job, "--set", "model.l2=0.5", "--out", "other")
-        self.refuses("predict", "--model", parts[0], "other/part-2", "--data", *tables, says="is not of the same run")
+        for setting in ("model.l2=0.5", "algorithm.iterations=6", "algorithm.seed=8"):
+            self.succeeds("train", job, "--set", setting, "--out", "other")
+            for part in (parts[0], "here/part-1"):
+                self.refuses("predict", "--model", part, "other/part-2", "--data", *tables, says="is not of the same run")
+        # Nor is a part of another run of the same job.
+        part = parts[1] / "model.json"
+        text = part.read_text()
+        run = json.loads(text)["provenance"]["run"]
+        part.write_text(text.replace(run, run[::-1]))
+        self.refuses("predict", "--model", *parts, "--data", *tables, says="is not of the same run")
+        part.write_text(text)
         # Nothing is written over a part either.
         self.refuses("predict", "--model", *parts, "--data", *tables, "--out", parts[1] / "model.json", says="is the file to read")
 

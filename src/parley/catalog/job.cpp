@@ -307,13 +307,16 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
   PARLEY_TRY(std::string text, read_whole(path, 16 << 20));  // settings are written by people
   PARLEY_TRY(Toml toml, Toml::parse(text, path));
+  std::string learns = text;
   for (const std::string& assignment : overrides) {
     PARLEY_CHECK(toml.set(assignment));
     text += "\n" + assignment;
+    if (!assignment.starts_with("privacy.ledger")) learns += "\n" + assignment;
   }
   PARLEY_TRY(Job job, parse_job(std::move(toml), path));
   job.overrides = overrides;
   job.digest = privacy::digest_of(text);
+  job.run = privacy::digest_of(learns);
   return job;
 }
 

@@ -77,6 +77,7 @@ enum class Paths {
 struct Job {
   std::string file;    // where it was read; paths in it are relative to its folder
   std::string digest;  // of its text and of what was set beside it; empty where it was not read from a file
+  std::string run;     // likewise, but for where a ledger was set to lie: names a run in one process, the same job's by the same name
   std::string name;
   Partition partition = Partition::kSingle;
   glm::Objective objective;

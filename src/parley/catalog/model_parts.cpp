@@ -130,11 +130,11 @@ Result<void> find(const std::string& path, std::vector<Found>& found) {
   return {};
 }
 
-// Of one run as far as the files tell.
+// Of one run as far as the files tell. Parts of earlier versions do not name it.
 bool belong_together(const Trained& a, const Trained& b) {
-  return a.part->parties == b.part->parties && a.model.task == b.model.task && a.objective.l1 == b.objective.l1 &&
-         a.objective.l2 == b.objective.l2 && a.provenance.job == b.provenance.job && a.provenance.algorithm == b.provenance.algorithm &&
-         a.provenance.rows == b.provenance.rows;
+  return a.provenance.run == b.provenance.run && a.part->parties == b.part->parties && a.model.task == b.model.task &&
+         a.objective.l1 == b.objective.l1 && a.objective.l2 == b.objective.l2 && a.provenance.job == b.provenance.job &&
+         a.provenance.algorithm == b.provenance.algorithm && a.provenance.rows == b.provenance.rows;
 }
 
 }  // namespace

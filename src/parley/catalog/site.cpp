@@ -224,6 +224,7 @@ void keep_part(const Site& site, const Job& job, const PartyTable& table, const 
   if (!parts) return tell("leaves no part of the model here: " + parts.error().message);
   if (parts->empty()) return;
   const std::filesystem::path folder = part_in(site.state, run);
+  parts->front().provenance.run = wire::hex(run);
   if (table.site)
     if (const auto report = table.site->report())
       parts->front().provenance.privacy = "Of what this party sent, not of this part: " + report->statement;

@@ -116,6 +116,7 @@ Result<void> save(const Trained& trained, const std::string& directory) {
       {"job", trained.provenance.job},         {"algorithm", trained.provenance.algorithm},
       {"version", trained.provenance.version}, {"seed", trained.provenance.seed ? Json(*trained.provenance.seed) : Json(nullptr)},
       {"rows", trained.provenance.rows},       {"privacy", trained.provenance.privacy}};
+  if (!trained.provenance.run.empty()) json["provenance"]["run"] = trained.provenance.run;
   if (trained.part)
     json["part"] = {{"party", trained.part->party},
                     {"labels", trained.part->labels},
@@ -255,6 +256,7 @@ Result<Trained> load_trained(const std::string& directory) {
   trained.provenance.job = fields.get<std::string>("job", provenance);
   trained.provenance.algorithm = fields.get<std::string>("algorithm", provenance);
   trained.provenance.rows = fields.get<std::size_t>("rows", provenance);
+  if (provenance.contains("run")) trained.provenance.run = fields.get<std::string>("run", provenance);
   if (json.contains("part")) {
     const Json& part = fields.object("part");
     trained.part = PartOf{fields.get<std::string>("party", part), fields.get<bool>("labels", part),

@@ -24,6 +24,7 @@ struct Provenance {
   std::optional<std::int64_t> seed;
   std::size_t rows = 0;  // trained on; public: what the job states where the relation hides n
   std::string privacy;   // the statement
+  std::string run;       // of a part: the same in all parts of one run, and in no other. Empty in a whole model
 };
 
 // Whose part of a model this is: one with the columns of that party. The margin of a record is the sum over the parts.

@@ -98,6 +98,7 @@ Result<std::vector<Trained>> VerticalFederation::model(const Job& job, const Hel
     if (!weights.empty()) model.weights = std::move(weights);
     trained.part = PartOf{party.party, party.labels, {}};
     for (const Party& each : job.parties) trained.part->parties.push_back(each.name);
+    trained.provenance.run = job.run;
     parts.push_back(std::move(trained));
   }
   return parts;
