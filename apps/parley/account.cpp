@@ -29,7 +29,8 @@ struct Options {
 };
 
 Result<std::string> read_text(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return fail(bad_input({.file = path}, "is a folder, not a file of events"));
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return fail(bad_input({.file = path}, "is a folder, not a file of events"));
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(bad_input({.file = path}, "cannot be read"));
   std::ostringstream text;

@@ -113,7 +113,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
   // However its path is spelt.
   const std::string job_digest = privacy::digest_of(wire::encode(catalog::JobText{"", text.text, text.overrides}));
   // A run that goes on writes its own model once more.
-  if (!options.overwrite && !std::filesystem::exists(checkpoint)) {
+  std::error_code unknown;
+  if (!options.overwrite && !std::filesystem::exists(checkpoint, unknown)) {
     if (const auto finished = finished_run(options.out, job_digest)) return tell(*finished, options);
     PARLEY_CHECK(check_replaceable(options.out));
   }

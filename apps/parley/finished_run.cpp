@@ -31,11 +31,10 @@ Result<void> keep(const FinishedRun& run, const std::string& folder) {
                   {"result", privacy::digest_of(run.result)},
                   {"exit_code", run.exit_code},
                   {"shown", run.shown}};
-  return write_atomically(in(folder, "finished"), json.dump(1) + "\n");
+  return write_atomically(in(folder, "finished"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::optional<FinishedRun> finished_run(const std::string& folder, const std::string& job) {
-  if (!std::filesystem::exists(in(folder, "finished"))) return std::nullopt;
   const Json json = read_json(in(folder, "finished"));
   const auto result = read_whole(in(folder, "result.json"));
   if (!result) return std::nullopt;

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <new>
 
 #include "apps/parley/verbs.h"
@@ -72,6 +73,9 @@ int main(int argc, char** argv) {
     return 2;
   } catch (const std::bad_alloc&) {
     std::fputs("parley: out of memory\n", stderr);
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "parley: failed: %s\n", parley::printable(error.what()).c_str());
     return 1;
   }
   return exit.code;

@@ -14,15 +14,20 @@ namespace parley::app {
 Result<void> make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder))
+  if (std::error_code unknown; error || !std::filesystem::is_directory(folder, unknown))
     return fail(bad_input({folder, 0, ""}, "the output folder cannot be made" + (error ? ": " + error.message() : std::string{})));
   return {};
 }
 
 Result<void> check_folder(const std::string& folder) {
-  std::filesystem::path at = std::filesystem::absolute(folder);
-  while (!std::filesystem::exists(at) && at.has_parent_path()) at = at.parent_path();
-  if (!std::filesystem::is_directory(at)) return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: a file is in the way"));
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(folder, error);
+  while (!error && !std::filesystem::exists(at, error) && !error && at.has_parent_path()) at = at.parent_path();
+  // Through a file nothing is reached; the next line says it in words.
+  if (error == std::errc::not_a_directory) error.clear();
+  if (error) return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: " + error.message()));
+  if (!std::filesystem::is_directory(at, error))
+    return fail(bad_input({folder, 0, ""}, "the output folder cannot be made: a file is in the way"));
   // Before anything is paid for.
   if (::access(at.c_str(), W_OK | X_OK) != 0)
     return fail(bad_input({folder, 0, ""}, std::string("cannot be written to: ") + std::strerror(errno)));

@@ -95,7 +95,9 @@ std::vector<std::string> files_read(const PredictOptions& options) {
 }
 
 Result<int> predict(const PredictOptions& options) {
-  if (const auto folder = std::filesystem::path(options.out).parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
+  std::error_code unknown;
+  const auto folder = std::filesystem::path(options.out).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
     return fail(bad_input({options.out, 0, "--out"}, "lies in a folder that is not there"));
   PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
   if (!options.out.empty()) PARLEY_CHECK(refuse_input(options.out, files_read(options)));

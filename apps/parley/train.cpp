@@ -52,7 +52,8 @@ Result<int> train(const TrainOptions& options) {
   PARLEY_CHECK(check_folder(out));
   const bool over_mpi = options.transport == "mpi";
   // A run that goes on writes its own model once more.
-  if (!options.overwrite && !(over_mpi && std::filesystem::exists(checkpoint_in(out)))) PARLEY_CHECK(check_replaceable(out));
+  std::error_code unknown;
+  if (!options.overwrite && !(over_mpi && std::filesystem::exists(checkpoint_in(out), unknown))) PARLEY_CHECK(check_replaceable(out));
   catalog::ReportContext context;
   std::string result;
   const auto keep = [&](const catalog::Outcome& outcome) -> Result<void> {

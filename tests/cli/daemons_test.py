@@ -336,6 +336,29 @@ class Daemons(FederationTest):
             self.refuses("join", self.site("north"), says="site.coordinator: must ")
         self.assertFalse((self.folder / "out").exists())
 
+    def test_paths_that_no_file_can_have_are_refused_in_one_line(self):
+        job = self.split_by_rows(rounds=2)
+        self.port = 1
+        long = 300 * "x"
+        self.refuses("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", long, says="the output folder cannot be made")
+        self.refuses("train", job, "--out", long, says="the output folder cannot be made")
+        self.refuses("predict", "--model", long, "--data", "north/stays.csv", says="cannot be read")
+        site = self.site("north")
+        site.write_text(site.read_text().replace('state = "state"', f'state = "{long}"'))
+        self.refuses("join", site, says="site.state: the folder cannot be made")
+
+    def test_a_path_that_is_no_text_takes_the_result(self):
+        job = self.split_by_rows(rounds=2)
+        out = os.fsdecode(b"out-\xff")
+        coordinator = self.coordinate(job, out, "--json")
+        parties = [self.join(name) for name in self.PARTIES]
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        self.assertEqual(self.result(out)["model"]["path"], "out-\ufffd/model.json")
+        again = self.succeeds("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", out, "--json")
+        self.assertEqual(json.loads(again.stdout), self.result(out))
+
     def test_a_folder_has_one_coordinator_at_a_time(self):
         job = self.split_by_rows()
         self.coordinate(job)

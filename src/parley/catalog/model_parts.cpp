@@ -109,7 +109,8 @@ struct Found {
 
 // What one path holds: a model, a part, or the parts that a list names.
 Result<void> find(const std::string& path, std::vector<Found>& found) {
-  const std::string file = std::filesystem::is_directory(path) ? in(path, "model.json") : path;
+  std::error_code unknown;
+  const std::string file = std::filesystem::is_directory(path, unknown) ? in(path, "model.json") : path;
   PARLEY_TRY(const std::string text, read_whole(file));
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("format", Json()) != kFormat) {
@@ -193,7 +194,10 @@ std::vector<std::string> files_of_run(const std::string& directory) {
 
 Result<bool> holds_private_model(const std::string& directory) {
   std::filesystem::path file = in(directory, "model.json");
-  if (!std::filesystem::exists(file)) return false;
+  std::error_code error;
+  const bool there = std::filesystem::exists(file, error);
+  if (error) return fail(bad_input({file.string(), 0, ""}, "cannot be looked at: " + error.message()));
+  if (!there) return false;
   Json json;
   const auto read = [&]() -> Result<void> {
     PARLEY_TRY(const std::string text, read_whole(file.string()));

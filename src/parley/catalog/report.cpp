@@ -198,7 +198,8 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
   json["notes"] = outcome.notes;
   json["seed"] = job.seed ? Json(*job.seed) : Json(nullptr);
   json["version"] = kVersion;
-  return json.dump(1);
+  // Paths need not be UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string metrics_json(const Scored& scored) {

@@ -176,8 +176,9 @@ class Fields {
 }  // namespace
 
 Result<Trained> load_trained(const std::string& directory) {
+  std::error_code unknown;
   const std::string file =
-      std::filesystem::is_directory(directory) ? (std::filesystem::path(directory) / "model.json").string() : directory;
+      std::filesystem::is_directory(directory, unknown) ? (std::filesystem::path(directory) / "model.json").string() : directory;
   PARLEY_TRY(const std::string text, read_whole(file));
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || json.value("format", Json()) != "parley-model")

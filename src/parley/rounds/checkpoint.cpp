@@ -12,7 +12,10 @@ Result<void> save(const Checkpoint& checkpoint, const std::string& path) {
 }
 
 Result<std::optional<Checkpoint>> load_checkpoint(const std::string& path) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code error;
+  const bool there = std::filesystem::exists(path, error);
+  if (error) return fail(bad_input({path, 0, ""}, "cannot be looked at: " + error.message()));
+  if (!there) return std::nullopt;
   PARLEY_TRY(const std::string content, read_whole(path));
   const auto frame = wire::read_frame(content);
   if (!frame || frame->header.kind != wire::Kind::kKept)

@@ -142,7 +142,8 @@ void Handler::forget_old_runs() const {
 
 // What was kept of the run, if anything was.
 Result<std::optional<Handler::BroughtBack>> Handler::bring_back(const wire::RunId& run) const {
-  if (folder_.empty() || !std::filesystem::exists(file_of(run))) return std::nullopt;
+  std::error_code error;
+  if (folder_.empty() || (!std::filesystem::exists(file_of(run), error) && !error)) return std::nullopt;
   auto stored = read_kept(file_of(run));
   if (!stored || stored->run != run)
     return fail(failed(file_of(run) + ": what was kept of this run is damaged or of another version; it cannot be continued"));
