@@ -89,7 +89,15 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
   return outcome;
 }
 
-int tell(const FinishedRun& run, const CoordinateOptions& options) {
+std::string model_in(const std::string& out) {
+  return (std::filesystem::path(out) / "model.json").string();
+}
+
+Result<int> tell(const FinishedRun& run, const CoordinateOptions& options) {
+  if (const auto model = read_whole(model_in(options.out)); !run.model.empty() && (!model || privacy::digest_of(*model) != run.model))
+    return fail(failed(fmt::format("{}: run {} of this job is over, and its model is gone or was changed; another --out or --overwrite "
+                                   "begins a new run",
+                                   model_in(options.out), run.run.substr(0, 12))));
   if (!options.quiet)
     fmt::print(stderr, "parley: run {} of this job is over, and this is its result; another --out or --overwrite begins a new run\n",
                run.run.substr(0, 12));
@@ -157,14 +165,18 @@ Result<int> coordinate(const CoordinateOptions& options) {
   catalog::ReportContext context;
   context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   outcome.train_seconds = std::max(0.0, context.total_seconds - outcome.wait_seconds);
+  std::string model_digest;
   if (!outcome.parts.empty()) {
     PARLEY_CHECK(catalog::save(outcome.parts, options.out));
-    context.model_path = (std::filesystem::path(options.out) / "model.json").string();
+    context.model_path = model_in(options.out);
+    PARLEY_TRY(const std::string model, read_whole(context.model_path));
+    model_digest = privacy::digest_of(model);
   }
   const int exit_code = outcome.fit.stop == algorithms::Stop::kBudgetEnded ? 3 : 0;
   const FinishedRun finished{wire::hex(exchange.run()),
                              job_digest,
                              job.privacy.has_value(),
+                             model_digest,
                              catalog::result_json(job, outcome, context) + "\n",
                              catalog::result_table(job, outcome, context),
                              exit_code};

@@ -28,6 +28,7 @@ Result<void> keep(const FinishedRun& run, const std::string& folder) {
   const Json json{{"run", run.run},
                   {"job", run.job},
                   {"private", run.is_private},
+                  {"model", run.model},
                   {"result", privacy::digest_of(run.result)},
                   {"exit_code", run.exit_code},
                   {"shown", run.shown}};
@@ -44,8 +45,13 @@ std::optional<FinishedRun> finished_run(const std::string& folder, const std::st
   };
   if (word("job") != job || word("result") != privacy::digest_of(*result)) return std::nullopt;
   const Json code = json.value("exit_code", Json());
-  return FinishedRun{word("run"),    job, json.value("private", Json()) == true, *result,
-                     word("shown"), code.is_number_integer() ? code.get<int>() : 0};
+  return FinishedRun{.run = word("run"),
+                     .job = job,
+                     .is_private = json.value("private", Json()) == true,
+                     .model = word("model"),
+                     .result = *result,
+                     .shown = word("shown"),
+                     .exit_code = code.is_number_integer() ? code.get<int>() : 0};
 }
 
 std::string tells_of_private_run(const std::string& folder) {

@@ -1,7 +1,8 @@
 // A run that is over, as its folder remembers it: started again, by a supervisor or by hand, it is not begun anew. A private
 // one would be charged to every site a second time.
 //
-//   OUT/finished   {"run", "job": digest, "private", "result": digest of result.json, "exit_code", "shown": the table for people}
+//   OUT/finished   {"run", "job": digest, "private", "model": digest of model.json, "result": digest of result.json, "exit_code",
+//                   "shown": the table for people}
 //
 // Kept before the checkpoint goes, so that at any moment one of the two is there.
 #pragma once
@@ -16,6 +17,7 @@ struct FinishedRun {
   std::string run;
   std::string job;  // digest of its text and of what was set beside it, wherever it lies
   bool is_private = false;
+  std::string model;   // digest of model.json; empty where the parties keep its parts
   std::string result;  // result.json
   std::string shown;
   int exit_code = 0;

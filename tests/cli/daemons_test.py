@@ -374,6 +374,17 @@ class Daemons(FederationTest):
             self.refuses(*command, code=1, says="another process holds it")
         self.succeeds(*command)
 
+    def test_a_finished_run_whose_model_is_gone_says_so(self):
+        job = self.split_by_rows(rounds=2)
+        self.federation(job)
+        command = ("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out")
+        model = self.model()
+        for lost in (lambda: (self.folder / "out" / "model.json").unlink(), lambda: self.write("out/model.json", model[:-2])):
+            lost()
+            self.refuses(*command, code=1, says="out/model.json: run ")
+        self.write("out/model.json", model)
+        self.succeeds(*command)
+
     def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
         job = self.split_by_rows()
         private = ("privacy.epsilon=1", "privacy.delta=1e-5")
