@@ -45,7 +45,7 @@ std::vector<std::string> names_of(const catalog::Job& job) {
   return names;
 }
 
-// Who was missing in rounds that went on without it.
+// Who was missing in rounds that went on without it. A round in which a budget ended is nobody's.
 std::vector<std::string> notes_on_the_missing(const catalog::Job& job, const catalog::Coordinated& run) {
   std::vector<std::string> notes;
   if (!run.left_out.empty()) notes.push_back(fmt::format("the run began without: {}", fmt::join(run.left_out, ", ")));
@@ -53,8 +53,8 @@ std::vector<std::string> notes_on_the_missing(const catalog::Job& job, const cat
   for (std::size_t p = 0; p < sent.answered.size(); ++p) {
     const std::string& name = job.parties[p].name;
     const bool began = std::find(run.left_out.begin(), run.left_out.end(), name) == run.left_out.end();
-    if (began && job.rules.on_missing == rounds::OnMissing::kProceed && sent.answered[p] < sent.rounds)
-      notes.push_back(fmt::format("party '{}' answered {} of {}", name, sent.answered[p], counted(sent.rounds, "round")));
+    if (began && job.rules.on_missing == rounds::OnMissing::kProceed && sent.answered[p] < run.learnt.rounds)
+      notes.push_back(fmt::format("party '{}' answered {} of {}", name, sent.answered[p], counted(run.learnt.rounds, "round")));
   }
   return notes;
 }

@@ -120,6 +120,13 @@ class PrivateDaemons(PrivateTest):
         self.assertGreater(result["rounds"], 0)
         self.assertLessEqual(result["privacy"]["epsilon"], 0.6)
 
+    def test_nobody_was_missing_in_the_round_in_which_the_budget_ended(self):
+        job = self.private_job(rounds=40)
+        job.write_text(job.read_text().replace("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n[labels]'))
+        self.federation(job, code=3, limits="epsilon = 0.6\ndelta = 1e-5\n")
+        self.assertEqual(self.result()["stop_reason"], "budget-ended")
+        self.assertEqual([note for note in self.result()["notes"] if " answered " in note], [])
+
     def test_one_daemon_at_a_time_uses_a_state(self):
         self.private_job()
         self.port = 1  # nobody listens there
