@@ -123,3 +123,15 @@ TEST(Job, ReadsThePrivacySection) {
   EXPECT_NE(refusal(kGood + "[data]\nscale = \"standardize\"\n[privacy]\nepsilon = 1\n").find("data.scale"), std::string::npos);
   EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\n", {"model.intercept=true"}).find("model.intercept"), std::string::npos);
 }
+
+TEST(Job, AMessageNamesTheFileThatItIsAboutOnce) {
+  Job job;
+  job.file = "job.toml";
+  job.parties = {{.name = "site", .data = "data.csv"}};
+  const auto told = [&](const Place& place) { return in_job(job, bad_input(place, "is wrong")).message; };
+  EXPECT_EQ(told({.field = "algorithm.step_size"}), "job.toml: algorithm.step_size: is wrong");
+  EXPECT_EQ(told({.file = "job.toml", .field = "data.scale"}), "job.toml: data.scale: is wrong");
+  EXPECT_EQ(told({.file = "data.csv", .line = 5, .field = "age"}), "data.csv:5: age: is wrong");
+  EXPECT_EQ(told({.file = "data.csv"}), "data.csv: is wrong");
+  EXPECT_EQ(told({.file = "model.d/site.csv", .line = 2}), "model.d/site.csv:2: is wrong");
+}

@@ -190,12 +190,32 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
 
 }  // namespace
 
+namespace {
+
+// "section.key: ...".
+bool names_a_setting(std::string_view message) {
+  static constexpr std::string_view kSections[] = {"job.", "model.", "algorithm.", "data.", "privacy.", "labels.", "rounds.", "tune."};
+  return std::any_of(std::begin(kSections), std::end(kSections), [&](std::string_view section) {
+    if (!message.starts_with(section)) return false;
+    const std::string_view rest = message.substr(section.size());
+    const std::size_t key = std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), rest.size());
+    return key > 0 && rest.substr(key).starts_with(": ");
+  });
+}
+
+// A file may well be called job.toml or data.csv.
+bool names_a_file(const Job& job, std::string_view message) {
+  const auto begins_it = [&](const std::string& file) { return !file.empty() && message.starts_with(file + ":"); };
+  return begins_it(job.file) || std::any_of(job.parties.begin(), job.parties.end(), [&](const Party& party) {
+           return begins_it(party.data) || begins_it(party.schema) || begins_it(party.test);
+         });
+}
+
+}  // namespace
+
 Error in_job(const Job& job, Error error) {
-  static constexpr const char* kSections[] = {"job.", "model.", "algorithm.", "data.", "privacy.", "labels.", "rounds.", "tune."};
-  const bool about_a_setting =
-      error.fault == Fault::kBadInput &&
-      std::any_of(std::begin(kSections), std::end(kSections), [&](const char* section) { return error.message.starts_with(section); });
-  if (about_a_setting) error.message = job.file + ": " + error.message;
+  if (error.fault == Fault::kBadInput && names_a_setting(error.message) && !names_a_file(job, error.message))
+    error.message = job.file + ": " + error.message;
   return error;
 }
 
