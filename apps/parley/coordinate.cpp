@@ -95,9 +95,10 @@ std::string model_in(const std::string& out) {
 
 Result<int> tell(const FinishedRun& run, const CoordinateOptions& options) {
   if (const auto model = read_whole(model_in(options.out)); !run.model.empty() && (!model || privacy::digest_of(*model) != run.model))
-    return fail(failed(fmt::format("{}: run {} of this job is over, and its model is gone or was changed; another --out or --overwrite "
-                                   "begins a new run",
-                                   model_in(options.out), run.run.substr(0, 12))));
+    return fail(
+        failed(fmt::format("{}: run {} of this job is over, and its model is gone or was changed; another --out or --overwrite "
+                           "begins a new run",
+                           model_in(options.out), run.run.substr(0, 12))));
   if (!options.quiet)
     fmt::print(stderr, "parley: run {} of this job is over, and this is its result; another --out or --overwrite begins a new run\n",
                run.run.substr(0, 12));

@@ -40,8 +40,7 @@ Result<void> check_replaceable(const std::string& folder) {
     return fail(bad_input({(std::filesystem::path(folder) / "model.json").string(), 0, ""},
                           "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
   if (const std::string file = tells_of_private_run(folder); !file.empty())
-    return fail(
-        bad_input({file, 0, ""}, "is of a private run that a budget paid for, and is kept; name another --out, or --overwrite it"));
+    return fail(bad_input({file, 0, ""}, "is of a private run that a budget paid for, and is kept; name another --out, or --overwrite it"));
   return {};
 }
 
