@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "parley/core/files.h"
@@ -27,10 +29,27 @@ using Floats = std::vector<float>;
 using Clock = std::chrono::steady_clock;
 
 // What a client does with the mean: a little arithmetic on every float.
+float local_work(float mean, float own) {
+  return 0.5F * mean + own;
+}
 void local_work(const Floats& mean, const Floats& own, Floats& reply) {
   reply.resize(mean.size());
-  for (std::size_t j = 0; j < mean.size(); ++j) reply[j] = 0.5F * mean[j] + own[j];
+  for (std::size_t j = 0; j < mean.size(); ++j) reply[j] = local_work(mean[j], own[j]);
 }
+// Likewise as a range, which a new vector can be made of: resize() would write zeros first.
+struct LocalWork {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = float;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const float*;
+  using reference = float;
+  const float* mean;
+  const float* own;
+  float operator*() const { return local_work(*mean, *own); }
+  LocalWork& operator++() { return ++mean, ++own, *this; }
+  difference_type operator-(const LocalWork& other) const { return mean - other.mean; }
+  bool operator==(const LocalWork& other) const { return mean == other.mean; }
+};
 void add(const Floats& reply, float share, Floats& sum) {
   for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += share * reply[j];
 }
@@ -56,8 +75,8 @@ struct Averaging {
 
   Task ask(const Iterate& iterate) const { return {iterate.mean}; }
   Result<privacy::Released<Reply>> answer(const Task& task, const Data& own, Memory&, privacy::Gate& gate) const {
-    Reply reply;
-    local_work(task.mean, own, reply.values);
+    const LocalWork begin{task.mean.data(), own.data()};
+    Reply reply{Floats(begin, {begin.mean + task.mean.size(), begin.own + task.mean.size()})};
     return gate.unprotected(privacy::Private(std::move(reply)));
   }
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
