@@ -188,10 +188,6 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // "section.key: ...".
 bool names_a_setting(std::string_view message) {
   static constexpr std::string_view kSections[] = {"job.", "model.", "algorithm.", "data.", "privacy.", "labels.", "rounds.", "tune."};
