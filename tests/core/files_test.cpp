@@ -33,6 +33,17 @@ TEST_F(Files, AFailedWriteLeavesNothingBehind) {
   EXPECT_EQ(entries, 1U);
 }
 
+TEST_F(Files, WhatAKilledWriteLeftIsRemovedAndNothingElse) {
+  for (const char* name : {"x", "x.aB3dE9", "x.old", "x.toolong7", "x.dash-1", "y.aB3dE9", "xx.aB3dE9"})
+    ASSERT_TRUE(write_atomically(folder_ / name, "1"));
+  fs::create_directories(folder_ / "x.folder");
+  remove_unfinished(folder_ / "x");
+  remove_unfinished(folder_ / "absent" / "x");
+  EXPECT_FALSE(fs::exists(folder_ / "x.aB3dE9"));
+  for (const char* name : {"x", "x.old", "x.toolong7", "x.dash-1", "y.aB3dE9", "xx.aB3dE9", "x.folder"})
+    EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+}
+
 TEST_F(Files, ASymbolicLinkStaysOneAndItsTargetIsWritten) {
   fs::create_directories(folder_ / "real");
   fs::create_symlink("real/second", folder_ / "first");

@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace parley {
 
@@ -88,6 +91,24 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
   ::close(directory);
   if (!synced) return fail(cannot("written", path));
   return {};
+}
+
+void remove_unfinished(const std::string& name) {
+  const auto path = end_of_links(name);
+  if (!path) return;
+  const std::filesystem::path file(*path);
+  const std::string begins = file.filename().string() + ".";
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator at(file.has_parent_path() ? file.parent_path() : ".", error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string other = at->path().filename().string();
+    const bool is_temporary = other.size() == begins.size() + 6 && other.starts_with(begins) &&
+                              std::all_of(other.begin() + static_cast<std::ptrdiff_t>(begins.size()), other.end(),
+                                          [](unsigned char c) { return std::isalnum(c) != 0; });
+    if (is_temporary && at->is_regular_file(error)) found.push_back(at->path());
+  }
+  for (const auto& unfinished : found) std::filesystem::remove(unfinished, error);
 }
 
 Result<void> refuse_input(const std::string& output, std::span<const std::string> inputs) {

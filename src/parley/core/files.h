@@ -12,6 +12,8 @@ namespace parley {
 // the new one, never a part, and a crash leaves no half file under the name. A symbolic link stays one: its target is
 // written. What is there and is no regular file (a folder, a device, a pipe) is refused.
 Result<void> write_atomically(const std::string& path, std::string_view content);
+// Removes what a process that was killed while it wrote `path` left beside it; for whoever is alone in writing it.
+void remove_unfinished(const std::string& path);
 
 // An error when `output` is one of the files that a command reads, by whatever name or link: writing it would destroy what was given.
 Result<void> refuse_input(const std::string& output, std::span<const std::string> inputs);

@@ -8,6 +8,8 @@
 #include <random>
 #include <utility>
 
+#include "parley/core/files.h"
+
 namespace parley::rounds {
 
 using transport::Arrival;
@@ -61,6 +63,7 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   Exchange exchange(channel, std::move(terms));
   std::optional<Checkpoint> found;
   if (!exchange.terms_.checkpoint.empty()) {
+    remove_unfinished(exchange.terms_.checkpoint);
     PARLEY_TRY(found, load_checkpoint(exchange.terms_.checkpoint));
   }
   if (found) {
