@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "parley/privacy/accounting/bracket.h"
 #include "parley/privacy/accounting/conversion.h"
+#include "parley/privacy/accounting/least_cost.h"
 #include "parley/privacy/accounting/loss_composition.h"
 #include "parley/privacy/accounting/numerics.h"
 #include "parley/privacy/accounting/profile.h"
@@ -57,6 +59,7 @@ struct Composition {
     }
     events = std::move(merged);
   }
+  [[nodiscard]] Plan merged() const { return {neighbours, events}; }
 };
 
 // ---- what (epsilon, delta) steps reveal with certainty ----
@@ -361,44 +364,105 @@ std::string_view name(Accountant accountant) {
   return "?";
 }
 
-Result<double> epsilon_at(const Plan& plan, Delta delta, Accountant accountant, double grid) {
+Result<double> searched_epsilon_at(const Plan& plan, Delta delta, Accountant accountant, double grid) {
   PARLEY_CHECK(validate(plan));
   return epsilon_by(Composition(plan), delta.value(), accountant, grid);
 }
 
-Result<double> delta_at(const Plan& plan, double epsilon, Accountant accountant, double grid) {
+Result<double> searched_delta_at(const Plan& plan, double epsilon, Accountant accountant, double grid) {
   PARLEY_CHECK(validate(plan));
   PARLEY_CHECK(check_epsilon(epsilon));
   return delta_by(Composition(plan), epsilon, accountant, grid);
 }
 
-Result<Account> account_at_delta(const Plan& plan, Delta delta) {
+namespace {
+
+std::array<std::string_view, kAccountants.size()> names_of_all() {
+  std::array<std::string_view, kAccountants.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name(kAccountants[i]);
+  return names;
+}
+
+// An epsilon not below `epsilon` at which the same accountant proves `delta`. Epsilons and deltas come from grids of their
+// own, each valid and each off by its own excess; what is reported holds whichever way it is asked for.
+double settled(const Composition& plan, double epsilon, double delta, Accountant accountant, double grid) {
+  double before = 0, excess_before = 0;
+  for (int i = 0; i < 40 && std::isfinite(epsilon); ++i) {
+    const double excess = std::log(delta_by(plan, epsilon, accountant, grid) / delta);
+    if (excess <= 0) return epsilon;
+    // delta falls by less than epsilon rises: so much is needed at least. After that by the slope that was seen.
+    double more = std::max(epsilon * 1e-9, delta * std::expm1(excess));
+    if (i > 0 && excess < excess_before) more = std::max(more, 1.5 * excess * (epsilon - before) / (excess_before - excess));
+    if (i > 0) more = std::min(more, std::max(1.0, epsilon));
+    if (i > 4) more = std::max(more, 4 * (epsilon - before));
+    before = epsilon;
+    excess_before = excess;
+    epsilon += more;
+  }
+  return kInfinity;
+}
+
+Result<Account> epsilon_by_all(const Composition& plan, double delta, double grid) {
+  Account account{.epsilon = kInfinity, .delta = delta, .chosen = kAccountants[0]};
+  for (std::size_t i = 0; i < kAccountants.size(); ++i) account.all[i] = epsilon_by(plan, delta, kAccountants[i], grid);
+  const double least = plan.unprotected ? kInfinity : least_epsilon(plan.merged(), delta);
+  for (std::array<bool, kAccountants.size()> is_settled{};;) {
+    PARLEY_TRY(const Believed best, smallest_believed(account.all, names_of_all(), least, kInfinity, "epsilon"));
+    account.epsilon = best.value;
+    account.chosen = kAccountants[best.index];
+    if (std::isinf(best.value) || is_settled[best.index]) return account;
+    account.all[best.index] = settled(plan, best.value, delta, account.chosen, grid);
+    is_settled[best.index] = true;
+  }
+}
+
+Result<Account> delta_by_all(const Composition& plan, double epsilon, double grid) {
+  Account account{.epsilon = epsilon, .delta = 1, .chosen = kAccountants[0]};
+  for (std::size_t i = 0; i < kAccountants.size(); ++i) account.all[i] = delta_by(plan, epsilon, kAccountants[i], grid);
+  const double least = plan.unprotected ? 1 : least_delta(plan.merged(), epsilon);
+  PARLEY_TRY(const Believed best, smallest_believed(account.all, names_of_all(), std::min(least, 1.0), 1, "delta"));
+  account.delta = best.value;
+  account.chosen = kAccountants[best.index];
+  return account;
+}
+
+}  // namespace
+
+Result<double> epsilon_at(const Plan& plan, Delta delta, Accountant accountant, double grid) {
   PARLEY_CHECK(validate(plan));
   const Composition composition(plan);
-  Account account{.epsilon = kInfinity, .delta = delta.value()};
-  for (std::size_t i = 0; i < kAccountants.size(); ++i) {
-    account.all[i] = epsilon_by(composition, delta.value(), kAccountants[i], kFineGrid);
-    if (i == 0 || account.all[i] < account.epsilon) {
-      account.epsilon = account.all[i];
-      account.chosen = kAccountants[i];
-    }
+  if (accountant == Accountant::kBest) {
+    PARLEY_TRY(const Account account, epsilon_by_all(composition, delta.value(), grid));
+    return account.epsilon;
   }
-  return account;
+  const double answer = settled(composition, epsilon_by(composition, delta.value(), accountant, grid), delta.value(), accountant, grid);
+  if (!composition.unprotected) PARLEY_CHECK(believe(answer, least_epsilon(composition.merged(), delta.value()), name(accountant), "epsilon"));
+  return answer;
+}
+
+Result<double> delta_at(const Plan& plan, double epsilon, Accountant accountant, double grid) {
+  PARLEY_CHECK(validate(plan));
+  PARLEY_CHECK(check_epsilon(epsilon));
+  const Composition composition(plan);
+  if (accountant == Accountant::kBest) {
+    PARLEY_TRY(const Account account, delta_by_all(composition, epsilon, grid));
+    return account.delta;
+  }
+  const double answer = delta_by(composition, epsilon, accountant, grid);
+  if (!composition.unprotected)
+    PARLEY_CHECK(believe(answer, std::min(least_delta(composition.merged(), epsilon), 1.0), name(accountant), "delta"));
+  return answer;
+}
+
+Result<Account> account_at_delta(const Plan& plan, Delta delta) {
+  PARLEY_CHECK(validate(plan));
+  return epsilon_by_all(Composition(plan), delta.value(), kFineGrid);
 }
 
 Result<Account> account_at_epsilon(const Plan& plan, double epsilon) {
   PARLEY_CHECK(validate(plan));
   PARLEY_CHECK(check_epsilon(epsilon));
-  const Composition composition(plan);
-  Account account{.epsilon = epsilon, .delta = 1};
-  for (std::size_t i = 0; i < kAccountants.size(); ++i) {
-    account.all[i] = delta_by(composition, epsilon, kAccountants[i], kFineGrid);
-    if (i == 0 || account.all[i] < account.delta) {
-      account.delta = account.all[i];
-      account.chosen = kAccountants[i];
-    }
-  }
-  return account;
+  return delta_by_all(Composition(plan), epsilon, kFineGrid);
 }
 
 Result<double> pure_epsilon(const Plan& plan) {

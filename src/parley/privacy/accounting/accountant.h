@@ -1,5 +1,6 @@
 // What a plan of events costs. Every answer is an upper bound that holds under adaptive composition; `best`
-// takes the smallest. docs/privacy/accounting.md states what each accountant proves.
+// takes the smallest that is not below what the plan costs at least (bracket.h). docs/privacy/accounting.md states what
+// each accountant proves.
 //   basic  sums of single steps' costs
 //   kov    optimal composition of pure (and (epsilon, delta)) steps, Kairouz-Oh-Viswanath 2015
 //   zcdp   sums of rho with the optimal conversion, Canonne-Kamath-Steinke 2020
@@ -21,11 +22,15 @@ inline constexpr double kFineGrid = 1e-3;
 std::string_view name(Accountant accountant);  // "basic", "kov", "zcdp", "rdp", "pld", "best"
 
 // The smallest epsilon >= 0 this accountant proves at delta; infinity when it proves none (an unprotected
-// release, or a plan the accountant does not cover). An error only for a plan that is not valid. `grid`: the
-// relative excess of delta that the grid of a loss distribution may cost; coarser is quicker, and as valid.
+// release, or a plan the accountant does not cover). An error for a plan that is not valid, and where every answer is
+// below what the plan costs at least. `grid`: the relative excess of delta that the grid of a loss distribution may cost;
+// coarser is quicker, and as valid.
 Result<double> epsilon_at(const Plan& plan, Delta delta, Accountant accountant = Accountant::kBest, double grid = kFineGrid);
 // The smallest delta it proves at epsilon >= 0; 1 when it proves nothing.
 Result<double> delta_at(const Plan& plan, double epsilon, Accountant accountant = Accountant::kBest, double grid = kFineGrid);
+// Not held against the lower bound: for the middle of a search, whose end is.
+Result<double> searched_epsilon_at(const Plan& plan, Delta delta, Accountant accountant, double grid);
+Result<double> searched_delta_at(const Plan& plan, double epsilon, Accountant accountant, double grid);
 
 // Every accountant's answer beside the one reported.
 struct Account {

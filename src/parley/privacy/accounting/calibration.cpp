@@ -6,7 +6,9 @@
 #include <cmath>
 #include <optional>
 
+#include "parley/privacy/accounting/bracket.h"
 #include "parley/privacy/accounting/conversion.h"
+#include "parley/privacy/accounting/least_cost.h"
 #include "parley/privacy/accounting/numerics.h"
 #include "parley/privacy/accounting/profile.h"
 
@@ -97,7 +99,7 @@ namespace {
 
 Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(double)>& plan_at, const Target& target, double guess) {
   const double epsilon = target.epsilon.value(), delta = target.delta.value(), goal = std::log(delta);
-  const auto bound = [&](double x) { return log_of(delta_at(plan_at(std::exp(x)), epsilon, accountant, kSearchGrid).value_or(1.0)); };
+  const auto bound = [&](double x) { return log_of(searched_delta_at(plan_at(std::exp(x)), epsilon, accountant, kSearchGrid).value_or(1.0)); };
   // delta within the target at epsilon is the proof. The other way round must hold too, so that asking the
   // accountant for epsilon at this delta never answers above the target (its own grid is finer than the
   // search's, hence lower).
@@ -106,7 +108,7 @@ Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(
       const Plan plan = plan_at(std::exp(x));
       // Any accountant that stays within the target makes the best one do so; these are the likely ones.
       for (const Accountant each : {Accountant::kPld, Accountant::kRdp, Accountant::kKov, Accountant::kBest}) {
-        const auto spent = epsilon_at(plan, target.delta, accountant == Accountant::kBest ? each : accountant, kSearchGrid);
+        const auto spent = searched_epsilon_at(plan, target.delta, accountant == Accountant::kBest ? each : accountant, kSearchGrid);
         if (spent && *spent <= epsilon) return std::exp(x);
         if (accountant != Accountant::kBest) break;
       }
@@ -148,7 +150,9 @@ bool has_sampled_gaussian(const Plan& plan) {
 
 }  // namespace
 
-Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess, Accountant accountant) {
+namespace {
+
+Result<double> searched_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess, Accountant accountant) {
   const Plan first = plan_at(guess);
   if (!validate(first)) return fail(no_answer());
   // Sampled Gaussians: loss distributions are never behind the others where they answer at all, and asking the others
@@ -160,10 +164,25 @@ Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const T
   return largest_scale_by(accountant, plan_at, target, guess);
 }
 
+// The search asked accountants alone; what came of it goes through the door.
+Result<void> check_within(const Plan& plan, const Target& target) {
+  return believe(target.epsilon.value(), least_epsilon(plan, target.delta.value()), "calibration", "epsilon");
+}
+
+}  // namespace
+
+Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess, Accountant accountant) {
+  PARLEY_TRY(const double scale, searched_scale(plan_at, target, guess, accountant));
+  PARLEY_CHECK(check_within(plan_at(scale), target));
+  return scale;
+}
+
 Result<double> gaussian_noise(const Target& target, std::int64_t steps) {
   PARLEY_CHECK(check_steps(steps));
   const double mu = gaussian_mu_within(target.epsilon.value(), target.delta.value());
-  return std::sqrt(static_cast<double>(steps)) / mu * (1 + 4 * kSlack);
+  const double noise = std::sqrt(static_cast<double>(steps)) / mu * (1 + 4 * kSlack);
+  PARLEY_CHECK(check_within({target.neighbours, {{Gaussian{noise, 1}, steps}}}, target));
+  return noise;
 }
 
 Result<double> sampled_gaussian_noise(const Target& target, double sampling_rate, std::int64_t steps, Accountant accountant) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/privacy/accounting/bracket.h"
 #include "parley/privacy/accounting/conversion.h"
+#include "parley/privacy/accounting/least_cost.h"
 #include "parley/privacy/accounting/numerics.h"
 #include "parley/privacy/accounting/renyi.h"
 
@@ -58,8 +60,24 @@ Filter::Totals Filter::with(const Event& event) const {
   for (std::size_t i = 0; i < next.divergence.size(); ++i)
     next.divergence[i] = (next.divergence[i] + count * renyi(event.mechanism, budget_.neighbours, rules_.orders[i])) * (1 + kSlack);
   if (const auto* step = std::get_if<ApproxDp>(&event.mechanism)) next.leaked = (next.leaked + count * step->delta) * (1 + kSlack);
+  const auto same = std::find_if(next.events.begin(), next.events.end(), [&](const Event& known) { return known.mechanism == event.mechanism; });
+  if (same == next.events.end()) {
+    next.events.push_back(event);
+  } else {
+    same->count = std::min(same->count + event.count, kMaxCount);
+  }
   return next;
 }
+
+namespace {
+
+// All charges are held against what they cost at least whenever a twentieth more of the budget is used; single steps and
+// closed forms, which take microseconds, every time.
+bool due(double used, double checked) {
+  return used > checked + 0.05;
+}
+
+}  // namespace
 
 double Filter::used_by(const Totals& totals) const {
   double least = totals.pure / budget_.epsilon.value();
@@ -75,17 +93,31 @@ double Filter::used() const {
   return used_by(totals_);
 }
 
+Result<double> Filter::used_with(const Event& event) const {
+  const Totals next = with(event);
+  const double after = used_by(next);
+  if (!(after <= 1))
+    return fail(ended(event, fmt::format("it would use {:.4g} times the budget of epsilon {} at delta {}", after, budget_.epsilon.value(),
+                                         budget_.delta.value())));
+  const Plan all{budget_.neighbours, next.events};
+  const double delta = budget_.delta.value();
+  const double least = due(after, checked_) ? least_epsilon(all, delta) : least_epsilon_of_steps(all, delta);
+  PARLEY_CHECK(believe(budget_.epsilon.value(), least, "filter", "epsilon"));
+  return after;
+}
+
 Result<void> Filter::may(const Event& event, Neighbours neighbours) const {
   PARLEY_CHECK(check_relation(budget_.neighbours, neighbours));
   PARLEY_CHECK(validate(event));
-  const double after = used_by(with(event));
-  if (after <= 1) return {};
-  return fail(ended(event, fmt::format("it would use {:.4g} times the budget of epsilon {} at delta {}", after, budget_.epsilon.value(),
-                                       budget_.delta.value())));
+  PARLEY_CHECK(used_with(event));
+  return {};
 }
 
 Result<void> Filter::charge(const Event& event, Neighbours neighbours) {
-  PARLEY_CHECK(may(event, neighbours));
+  PARLEY_CHECK(check_relation(budget_.neighbours, neighbours));
+  PARLEY_CHECK(validate(event));
+  PARLEY_TRY(const double after, used_with(event));
+  if (due(after, checked_)) checked_ = after;
   totals_ = with(event);
   return {};
 }

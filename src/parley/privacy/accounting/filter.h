@@ -54,16 +54,20 @@ class Filter {
   struct Totals {
     double pure = 0, rho = 0, leaked = 0;
     std::vector<double> divergence;
+    std::vector<Event> events;  // equal mechanisms counted together
   };
   explicit Filter(const Budget& budget) : budget_(budget) {}
   [[nodiscard]] Totals with(const Event& event) const;
   [[nodiscard]] double used_by(const Totals& totals) const;
+  [[nodiscard]] Result<double> used_with(const Event& event) const;
 
   Budget budget_;
   Rules rules_;
   double rho_limit_ = 0;
   std::vector<double> divergence_limit_;
   Totals totals_;
+  // How far the budget was used when all charges together were last held against what they cost at least (least_cost.h).
+  double checked_ = 0;
 };
 
 // Releases out of a list agreed on beforehand, each at most as often as the list says, in any order, and

@@ -57,26 +57,37 @@ struct LossComposition::Target {
   double slope;  // -d ln(delta)/d epsilon near epsilon, at least the tilt: decides the grid
 };
 
-// The composed law in a window, tilted, with suffix sums that give delta for every epsilon inside.
+// The composed law in a window. Grid point n has loss l_n = (first_ + n) h and tilted mass m_n >= 0; its mass is
+// e^(log_scale - tilt l_n) m_n. delta is a sum over the points above epsilon. It is kept relative to its first point n,
+//   near[n] = sum_{i >= n} m_i e^(-tilt (l_i - l_n)),
+//   far[n]  = sum_{i >= n} m_i e^(-tilt (l_i - l_n)) (1 - e^(-(l_i - l_n))),
+//   delta   = e^(log_scale - tilt l_n) ((1 - g) near[n] + g far[n]),     g = e^(epsilon - l_n) in [e^-h, 1],
+// where every term is nonnegative and every factor at most 1: nothing cancels, nothing overflows, and a term that
+// underflows is less than 1e-4900 of the sum that it is missing from.
 class LossComposition::Window {
  public:
   // Upper bound of delta(epsilon).
   [[nodiscard]] double delta(double epsilon) const {
     if (!valid_) return 1;
-    const double position = epsilon / step_ - static_cast<double>(first_);
+    // Atoms are on the grid up to the rounding of their place: what is asked for is moved by as much.
+    const long double asked = static_cast<long double>(epsilon) - blur_;
+    const long double position = asked / step_ - first_;
     std::size_t n = 0;
     long double below = 0;
     if (position < 0) {
       below = below_;
-    } else if (position >= static_cast<double>(s0_.size() - 1)) {
-      return std::min(1.0, rest_ + above_);
+    } else if (position >= static_cast<long double>(near_.size() - 1)) {
+      return std::min(1.0, (rest_ + above_) * (1 + kSlack));
     } else {
       n = static_cast<std::size_t>(std::floor(position)) + 1;
+      while (n > 0 && loss_at(n - 1) > asked) --n;  // the division rounds
     }
-    const long double gap = std::exp(static_cast<long double>(epsilon) - reference_);
-    const long double inside = s0_[n] - gap * s1_[n];
-    const long double answer = std::exp(static_cast<long double>(log_scale_)) * std::max(inside, 0.0L) * (1 + 1e-11L);
-    return static_cast<double>(std::min(1.0L, answer + below + above_ + rest_));
+    if (n + 1 >= near_.size()) return std::min(1.0, (rest_ + above_) * (1 + kSlack));
+    const long double past = std::min(asked - loss_at(n), 0.0L);
+    const long double inside = -std::expm1(past) * near_[n] + std::exp(past) * far_[n];
+    const long double answer = std::exp(log_scale_ - tilt_ * loss_at(n)) * inside * (1 + 1e-11L) + below + above_ + rest_;
+    // Not a number, too: infinity times nothing is not nothing.
+    return answer < 1 ? static_cast<double>(answer) * (1 + kSlack) : 1.0;
   }
   // -d ln(delta)/d epsilon. Where the law is far from normal it exceeds the tilt, and the grid must follow
   // it.
@@ -91,14 +102,18 @@ class LossComposition::Window {
     if (exact_grid_ || size_ > kLargestRefined / 2) return true;
     return 1 + slope_found < 2 * (1 + std::max(target.tilt, target.slope));
   }
-  [[nodiscard]] double low() const { return static_cast<double>(first_) * step_; }
-  [[nodiscard]] double high() const { return (static_cast<double>(first_) + static_cast<double>(s0_.size()) - 1) * step_; }
+  [[nodiscard]] double low() const { return static_cast<double>(loss_at(0)); }
+  [[nodiscard]] double high() const { return static_cast<double>(loss_at(near_.size() - 1)); }
+  [[nodiscard]] long double loss_at(std::size_t n) const {
+    return static_cast<long double>(first_ + static_cast<std::int64_t>(n)) * step_;
+  }
 
   bool valid_ = false;
   bool exact_grid_ = false;
-  double step_ = 0, reference_ = 0, log_scale_ = 0;
+  double step_ = 0, tilt_ = 0, blur_ = 0;
+  long double log_scale_ = 0;
   std::int64_t first_ = 0, size_ = 0;
-  std::vector<long double> s0_, s1_;  // sums over points n, n+1, ...
+  std::vector<long double> near_, far_;  // one more than there are points; the last is 0
   double above_ = 0, below_ = 0, rest_ = 0;
 };
 
@@ -174,7 +189,8 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
 
   std::vector<LossGrid> grids;
   std::vector<TiltedGrid> laws;
-  double offset = 0, mean = 0, log_moment = 0, infinite_log = log_no_leak_, rounding = 0;
+  long double offset = 0, mean = 0, log_moment = 0, infinite_log = log_no_leak_;
+  double rounding = 0, blur = 0, lost = 0;
   std::vector<std::int64_t> shifts;
   for (const Part& part : parts_) {
     grids.push_back(part.step->grid(h, aim.cut()));
@@ -182,14 +198,16 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
     const TiltedGrid& law = laws.back();
     const auto count = static_cast<double>(part.count);
     shifts.push_back(std::llround(law.mean_index));
-    offset += count * static_cast<double>(shifts.back());
-    mean += count * law.mean_index;
-    log_moment += count * law.log_moment;
-    rounding += count * kUnit * (16 + 4 * law.largest_exponent + std::fabs(law.log_moment));
+    offset += static_cast<long double>(count) * static_cast<long double>(shifts.back());
+    mean += static_cast<long double>(count) * law.mean_index;
+    log_moment += static_cast<long double>(count) * law.log_moment;
+    rounding += count * law.rounding();
+    lost += count * law.lost;
+    if (part.step->has_atoms()) blur += count * law.farthest * h * 4 * kUnit;
     if (law.infinite > 0.5) return window;
-    infinite_log += count * std::log1p(-law.infinite);
+    infinite_log += count * std::log1p(-static_cast<long double>(law.infinite));
   }
-  if (!(std::fabs(offset) < kLargestIndex) || !(std::fabs(mean) < kLargestIndex)) return window;
+  if (!(std::fabs(offset) < kLargestIndex) || !(std::fabs(mean) < kLargestIndex) || !std::isfinite(log_moment)) return window;
 
   // Fourier: product of powers. Each law is centred first, so phases stay small where the product is large.
   const auto n = static_cast<std::size_t>(size), half = n / 2 + 1;
@@ -255,7 +273,7 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
       log_size += own.count * magnitude;
       phase += std::remainder(own.count * std::arg(own.value[f]), 2 * std::numbers::pi);
       const double others = widened - std::log(std::sqrt(std::norm(own.value[f])) + own.error);
-      squares[p] += 2 * std::exp(2 * std::min(others, 0.0));
+      squares[p] += 2 * std::exp(2 * others);
     }
     const double magnitude = std::exp(log_size);
     total_size += 2 * magnitude;
@@ -268,7 +286,9 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   transform.inv(signal, spectrum, static_cast<Eigen::Index>(size));
   double norm = 0;
   for (const double w : signal) norm += w * w;
-  error += relative * std::sqrt(norm);
+  // What one step's weights lost to underflow is at most this share of the composed law.
+  error += relative * std::sqrt(norm) + lost;
+  if (!std::isfinite(error)) return window;
 
   // Place the window: the array is periodic, the law is where it was aimed.
   const double spare = static_cast<double>(size) - (top - bottom) / h;
@@ -283,41 +303,38 @@ LossComposition::Window LossComposition::compose(const Target& target) const {
   window.step_ = h;
   window.first_ = first;
   window.size_ = size;
+  window.tilt_ = tilt;
+  window.blur_ = blur;
+  window.log_scale_ = log_moment + rounding;
   const auto kept = static_cast<std::size_t>(size - skipped);
-  window.reference_ = static_cast<double>(periodic_first + size / 2) * h;
-  window.log_scale_ = log_moment - tilt * window.reference_ + rounding;
-  window.s0_.assign(kept + 1, 0.0L);
-  window.s1_.assign(kept + 1, 0.0L);
+  window.near_.assign(kept + 1, 0.0L);
+  window.far_.assign(kept + 1, 0.0L);
   const auto base = static_cast<std::int64_t>(offset);
   std::int64_t slot = (first - base) % size;
   if (slot < 0) slot += size;
-  const long double decay = std::exp(static_cast<long double>(tilt) * h), unit_decay = std::exp(static_cast<long double>(h));
-  long double factor = 0, unit_factor = 0;
-  constexpr std::size_t kRestart = 256;  // factors drift by 1e-17 per point between exact evaluations
   slot = (slot + static_cast<std::int64_t>(kept)) % size;
+  // From the top down, as the definitions say; each step multiplies by rounded numbers once, so that 2^21 of them are
+  // good to 1e-12.
+  const long double width = h, decay = std::exp(-tilt * width), kept_share = std::exp(-width), gained = -std::expm1(-width);
   for (std::size_t j = kept; j-- > 0;) {
     slot = slot == 0 ? size - 1 : slot - 1;
-    if ((kept - 1 - j) % kRestart == 0) {
-      const long double away = static_cast<long double>(static_cast<double>(first + static_cast<std::int64_t>(j)) * h) - window.reference_;
-      factor = std::exp(-tilt * away);
-      unit_factor = std::exp(-away);
-    }
-    const long double mass = (std::max(signal[static_cast<std::size_t>(slot)], 0.0) + error) * factor;
-    window.s0_[j] = window.s0_[j + 1] + mass;
-    window.s1_[j] = window.s1_[j + 1] + mass * unit_factor;
-    factor *= decay;
-    unit_factor *= unit_decay;
+    const double mass = std::max(signal[static_cast<std::size_t>(slot)], 0.0) + error;
+    window.near_[j] = mass + decay * window.near_[j + 1];
+    window.far_[j] = decay * (gained * window.near_[j + 1] + kept_share * window.far_[j + 1]);
   }
   const auto tail = [&](double t, double edge) {
-    double moment = 0;
-    for (std::size_t p = 0; p < grids.size(); ++p)
-      moment += static_cast<double>(parts_[p].count) * Directed{&grids[p], direction}.log_moment(t);
-    return std::min(1.0, std::exp(moment - t * edge + rounding) * (1 + 1e-9));
+    long double exponent = -static_cast<long double>(t) * edge;
+    for (std::size_t p = 0; p < grids.size(); ++p) {
+      const TiltedGrid law = tilted(grids[p], direction, t);
+      exponent += static_cast<long double>(parts_[p].count) * (law.log_moment + law.rounding());
+    }
+    const long double bound = std::exp(exponent) * (1 + 1e-9L);
+    return bound < 1 ? static_cast<double>(bound) + std::numeric_limits<double>::min() : 1.0;
   };
   window.above_ = tail(tilt + up.at, window.high());
   // Mass below the window matters only to an epsilon below it.
   window.below_ = target.epsilon < window.low() && tilt + down.at < 0 ? tail(tilt + down.at, window.low()) : 1;
-  window.rest_ = -std::expm1(infinite_log) * (1 + 1e-12);
+  window.rest_ = static_cast<double>(-std::expm1(infinite_log)) * (1 + 1e-12);
   return window;
 }
 

@@ -274,6 +274,7 @@ class FlatLoss final : public StepLoss {
     return std::move(builder).finish();
   }
   double lattice() const override { return std::isfinite(log_atom_) ? e_ : 0; }
+  bool has_atoms() const override { return std::isfinite(log_atom_); }
 
   double loss(double x) const { return x; }
   double at_loss(double l) const { return l; }
@@ -313,6 +314,7 @@ class AtomicLoss final : public StepLoss {
   }
   double lattice() const override { return lattice_; }
   bool only_lattice() const override { return lattice_ > 0; }
+  bool has_atoms() const override { return true; }
   // Mass of P above the atoms, and below them; the law is symmetric.
   void set_dropped(double mass) { dropped_ = mass; }
 

@@ -62,6 +62,8 @@ class StepLoss {
   // lies between.
   [[nodiscard]] virtual double lattice() const { return 0; }
   [[nodiscard]] virtual bool only_lattice() const { return false; }
+  // Whether some losses have positive probability. Their place on the grid rounds, and with it every sum of them.
+  [[nodiscard]] virtual bool has_atoms() const { return false; }
   // Whether (P, Q) and (Q, P) have the same law of the loss.
   [[nodiscard]] virtual bool symmetric() const { return true; }
 };

@@ -18,6 +18,14 @@ struct TiltedGrid {
   double mean_index = 0;
   double infinite = 0;
   double largest_exponent = 0;
+  double farthest = 0;  // the largest |index|
+  double lost = 0;      // bound of the tilted mass that underflowed
+
+  // Bound of the relative error of one step's mass, as an exponent.
+  [[nodiscard]] double rounding() const {
+    constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+    return kUnit * (16 + 4 * largest_exponent + std::fabs(log_moment));
+  }
 };
 
 struct Directed {
@@ -37,13 +45,6 @@ struct Directed {
     double value = log_s(j) + (tilt + 0.5) * loss;
     if (j == 0 && lowest() > 0) value = log_add(value, std::log(lowest()) + tilt * loss);
     return value;
-  }
-  [[nodiscard]] double log_moment(double tilt) const {
-    double top = -kInfinity;
-    for (std::size_t j = 0; j < size(); ++j) top = std::max(top, log_weight(j, tilt));
-    double sum = 0;
-    for (std::size_t j = 0; j < size(); ++j) sum += std::exp(log_weight(j, tilt) - top);
-    return top + std::log(sum);
   }
 };
 
