@@ -31,7 +31,7 @@ test-release: build
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
 # Long loops over numbers, which take minutes without optimisation, run in test-release alone. SANITIZED='*' runs them here too.
-SANITIZED ?= -ExactSparse.AgreesWithLong*:ExactSparse.StaysOnTheBall*:AdmmSharingSensitivity.IsNever*:Accountant.Extreme*:HiddenCount.*Move*:Tasks/SgdOnEveryLoss.ComesClose*:PrivateFrankWolfe.LazyEnds*:FedIterHt.Needs*:Doors.NoisyMax*:Doors.TheBestTwo*:NoisyTotalTest.EveryEntry*:ParseNumber.AgreesWithStrtod*:ParseNumber.RoundsMid*:Tasks/SgdOnEveryLoss.ReachesTheOptimum*:Optima.OfSmooth*
+SANITIZED ?= -ExactSparse.AgreesWithLong*:ExactSparse.StaysOnTheBall*:AdmmSharingSensitivity.IsNever*:Accountant.Extreme*:Metamorphic.No*:Metamorphic.One*:Metamorphic.K*:Metamorphic.Larger*:Metamorphic.Delta*:Metamorphic.Small*:Metamorphic.Cont*:LossComposition.LargeSteps*:HiddenCount.*Move*:Tasks/SgdOnEveryLoss.ComesClose*:PrivateFrankWolfe.LazyEnds*:FedIterHt.Needs*:Doors.NoisyMax*:Doors.TheBestTwo*:NoisyTotalTest.EveryEntry*:ParseNumber.AgreesWithStrtod*:ParseNumber.RoundsMid*:Tasks/SgdOnEveryLoss.ReachesTheOptimum*:Optima.OfSmooth*
 
 test-sanitized: setup
 	@cmake --preset dev >/dev/null

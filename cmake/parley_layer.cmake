@@ -54,5 +54,6 @@ function(parley_tests layer)
   add_test(NAME ${layer} COMMAND test_${layer})
   # The thread sanitizer leaves out what libraries that were not compiled for it do among themselves.
   set(leaks LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/leaks_not_ours.txt:print_suppressions=0)
-  set_tests_properties(${layer} PROPERTIES LABELS unit ENVIRONMENT "${leaks};TSAN_OPTIONS=ignore_noninstrumented_modules=1")
+  set_tests_properties(${layer} PROPERTIES LABELS unit ENVIRONMENT
+    "${leaks};TSAN_OPTIONS=ignore_noninstrumented_modules=1;PARLEY_ACCOUNTANTS_MUST_AGREE=1")
 endfunction()

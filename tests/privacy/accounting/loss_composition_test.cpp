@@ -6,6 +6,7 @@
 #include <random>
 
 #include "parley/privacy/accounting/profile.h"
+#include "parley/privacy/accounting/pure_composition.h"
 
 using namespace parley::privacy;
 using namespace parley::privacy::accounting;
@@ -47,6 +48,25 @@ TEST(LossComposition, KeepsItsDigitsFarOutInTheTail) {
     EXPECT_LE(steps.delta(epsilon), exact * 1.01) << epsilon << " delta " << exact;
   }
   EXPECT_LT(gaussian_delta(mu, 9.0), 1e-30);
+}
+
+// The tilt of large steps is steep and their window wide: factors that ran over it underflowed, and with them the answer.
+TEST(LossComposition, LargeStepsAreNotForgotten) {
+  std::mt19937_64 random(12);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int i = 0; i < 60; ++i) {
+    const double e = std::exp(std::log(1e-3) + uniform(random) * std::log(5e4)), delta = std::exp(-1 - 30 * uniform(random));
+    const auto count = static_cast<std::int64_t>(std::exp(uniform(random) * std::log(200.0)));
+    const auto steps = composed(step_loss(Pure{e}, Neighbours::kReplaceOne), count);
+    const double exact = optimal_pure_epsilon(e, count, delta), got = steps.epsilon(delta);
+    EXPECT_GE(got, exact * (1 - 1e-9)) << e << " x" << count << " delta " << delta;
+    // A law on two points far apart may have no window; then nothing is claimed.
+    EXPECT_LE(got, std::isinf(got) ? got : exact * (1 + 2e-3) + 1e-6) << e << " x" << count << " delta " << delta;
+    for (const double share : {0.0, 0.5, 0.9, 0.999}) {
+      const double at = share * exact;
+      EXPECT_GE(steps.delta(at), optimal_pure_delta(e, count, at) * (1 - 1e-9)) << e << " x" << count << " at " << at;
+    }
+  }
 }
 
 TEST(LossComposition, OneStepIsItsProfile) {

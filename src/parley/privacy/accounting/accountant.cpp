@@ -195,6 +195,47 @@ Losses losses(const Composition& plan, bool as_pure) {
   return all;
 }
 
+// Identical pure steps: the exact formula. A few mixed ones: outcome by outcome. Many: randomised responses by FFT.
+bool all_pure(const Composition& plan) {
+  return std::all_of(plan.events.begin(), plan.events.end(), [](const Event& event) { return std::isfinite(step_pure(event.mechanism)); });
+}
+bool identical_pure(const Composition& plan) {
+  return std::all_of(plan.events.begin(), plan.events.end(),
+                     [&](const Event& event) { return step_pure(event.mechanism) == step_pure(plan.events[0].mechanism); });
+}
+
+std::vector<MixedPure::Steps> pure_steps(const Composition& plan) {
+  std::vector<MixedPure::Steps> steps;
+  for (const Event& event : plan.events) steps.push_back({step_pure(event.mechanism), event.count});
+  return steps;
+}
+// Every event is an e-DP step and nothing more: its loss distribution is randomised response, as kov takes it.
+bool nothing_but_pure(const Composition& plan) {
+  return std::all_of(plan.events.begin(), plan.events.end(), [](const Event& event) {
+    return std::holds_alternative<Pure>(event.mechanism) || std::holds_alternative<ApproxDp>(event.mechanism);
+  });
+}
+
+double kov_epsilon(const Composition& plan, double delta, double grid) {
+  if (plan.events.empty()) return 0;
+  if (!all_pure(plan)) return kInfinity;
+  const double rest = without_leak(log_no_leak(plan), delta);
+  if (!(rest > 0)) return kInfinity;
+  if (identical_pure(plan)) return optimal_pure_epsilon(step_pure(plan.events[0].mechanism), plan.steps, rest);
+  if (const auto steps = pure_steps(plan); MixedPure::few(steps)) return MixedPure(steps).epsilon(rest);
+  return std::min(basic_shares(plan).pure, losses(plan, true).composition.epsilon(delta, grid));
+}
+
+double kov_delta(const Composition& plan, double epsilon, double grid) {
+  if (plan.events.empty()) return 0;
+  if (!all_pure(plan)) return 1;
+  if (identical_pure(plan))
+    return with_leak(log_no_leak(plan), optimal_pure_delta(step_pure(plan.events[0].mechanism), plan.steps, epsilon));
+  if (basic_shares(plan).pure <= epsilon) return with_leak(log_no_leak(plan), 0);
+  if (const auto steps = pure_steps(plan); MixedPure::few(steps)) return with_leak(log_no_leak(plan), MixedPure(steps).delta(epsilon));
+  return losses(plan, true).composition.delta(epsilon, grid);
+}
+
 // Two mechanisms within total variation t of each other: delta grows by at most t (1 + e^epsilon).
 double with_distance(double delta, double distance, double epsilon) {
   if (distance == 0) return delta;
@@ -203,6 +244,7 @@ double with_distance(double delta, double distance, double epsilon) {
 
 double pld_delta(const Composition& plan, double epsilon, double grid) {
   if (plan.events.empty()) return 0;
+  if (nothing_but_pure(plan)) return kov_delta(plan, epsilon, grid);
   if (plan.steps == 1 && !std::holds_alternative<Zcdp>(plan.events[0].mechanism))
     return step_delta(plan.events[0].mechanism, plan.neighbours, epsilon);
   const Losses all = losses(plan, false);
@@ -212,6 +254,7 @@ double pld_delta(const Composition& plan, double epsilon, double grid) {
 
 double pld_epsilon(const Composition& plan, double delta, double grid) {
   if (plan.events.empty()) return 0;
+  if (nothing_but_pure(plan)) return kov_epsilon(plan, delta, grid);
   if (plan.steps == 1 && !std::holds_alternative<Zcdp>(plan.events[0].mechanism))
     return step_epsilon(plan.events[0].mechanism, plan.neighbours, delta);
   const Losses all = losses(plan, false);
@@ -229,33 +272,6 @@ double pld_epsilon(const Composition& plan, double delta, double grid) {
     guess = found;
   }
   return kInfinity;
-}
-
-// Identical pure steps: the exact formula. Mixed ones: randomised responses by FFT.
-bool all_pure(const Composition& plan) {
-  return std::all_of(plan.events.begin(), plan.events.end(), [](const Event& event) { return std::isfinite(step_pure(event.mechanism)); });
-}
-bool identical_pure(const Composition& plan) {
-  return std::all_of(plan.events.begin(), plan.events.end(),
-                     [&](const Event& event) { return step_pure(event.mechanism) == step_pure(plan.events[0].mechanism); });
-}
-
-double kov_epsilon(const Composition& plan, double delta, double grid) {
-  if (plan.events.empty()) return 0;
-  if (!all_pure(plan)) return kInfinity;
-  const double rest = without_leak(log_no_leak(plan), delta);
-  if (!(rest > 0)) return kInfinity;
-  if (identical_pure(plan)) return optimal_pure_epsilon(step_pure(plan.events[0].mechanism), plan.steps, rest);
-  return std::min(basic_shares(plan).pure, losses(plan, true).composition.epsilon(delta, grid));
-}
-
-double kov_delta(const Composition& plan, double epsilon, double grid) {
-  if (plan.events.empty()) return 0;
-  if (!all_pure(plan)) return 1;
-  if (identical_pure(plan))
-    return with_leak(log_no_leak(plan), optimal_pure_delta(step_pure(plan.events[0].mechanism), plan.steps, epsilon));
-  if (basic_shares(plan).pure <= epsilon) return with_leak(log_no_leak(plan), 0);
-  return losses(plan, true).composition.delta(epsilon, grid);
 }
 
 double zcdp_epsilon(const Composition& plan, double delta) {
@@ -392,7 +408,7 @@ double settled(const Composition& plan, double epsilon, double delta, Accountant
     if (excess <= 0) return epsilon;
     // delta falls by less than epsilon rises: so much is needed at least. After that by the slope that was seen.
     double more = std::max(epsilon * 1e-9, delta * std::expm1(excess));
-    if (i > 0 && excess < excess_before) more = std::max(more, 1.5 * excess * (epsilon - before) / (excess_before - excess));
+    if (i > 0 && excess < excess_before) more = std::max(more, 1.1 * excess * (epsilon - before) / (excess_before - excess));
     if (i > 0) more = std::min(more, std::max(1.0, epsilon));
     if (i > 4) more = std::max(more, 4 * (epsilon - before));
     before = epsilon;

@@ -28,8 +28,8 @@ struct Outcome {
 using Pair = std::vector<Outcome>;
 
 // At most this many outcomes, and as many cells for a step with a density.
-constexpr std::size_t kOutcomes = 48;
-constexpr int kCells = 48;
+constexpr std::size_t kOutcomes = 36;
+constexpr int kCells = 36;
 // Relative room for the rounding of one product and of what is put together with it.
 constexpr Real kRounding = 64 * std::numeric_limits<Real>::epsilon();
 
@@ -255,11 +255,12 @@ struct Least {
   Pair pair;             // empty: nothing is revealed
   Real log_no_leak = 0;  // ln of the probability that no (epsilon, delta) step reveals everything
 
+  [[nodiscard]] Real leak() const { return -std::expm1(log_no_leak) * (1 - kBack); }
   [[nodiscard]] Real delta(Real epsilon) const {
     Real inside = 0;
     for (auto outcome = pair.rbegin(); outcome != pair.rend() && outcome->loss > epsilon; ++outcome)
       inside += outcome->p * -std::expm1(epsilon - outcome->loss);
-    return (-std::expm1(log_no_leak) + std::exp(log_no_leak) * inside) * (1 - kBack);
+    return leak() + std::exp(log_no_leak) * inside * (1 - kBack);
   }
 };
 
@@ -399,8 +400,8 @@ double least_epsilon(const Plan& plan, double delta) {
   for (const double share : shares(plan)) {
     const Least cost = least(plan, share, delta);
     if (cost.delta(largest) <= delta) continue;
-    double low = largest, high = cost.pair.empty() ? largest : std::max(largest, static_cast<double>(cost.pair.back().loss));
-    if (cost.delta(high) > delta) return kInfinity;  // (epsilon, delta) steps reveal everything with more than delta
+    if (cost.leak() > delta) return kInfinity;  // (epsilon, delta) steps reveal everything too often
+    double low = largest, high = std::max(largest, static_cast<double>(cost.pair.back().loss));
     for (int i = 0; i < 100 && high - low > 1e-9 * high; ++i) {
       const double middle = low + 0.5 * (high - low);
       (cost.delta(middle) > delta ? low : high) = middle;

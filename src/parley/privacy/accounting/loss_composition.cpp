@@ -371,9 +371,11 @@ double LossComposition::delta_in(int direction, double epsilon, double tolerance
     const Target target{&aim, aim.tilt_for_epsilon(epsilon), epsilon, tolerance, slope};
     const Window window = compose(target);
     if (!window.valid_) break;
-    answer = std::min(answer, window.delta(epsilon));
+    const double found = window.delta(epsilon);
+    const bool settled = attempt > 0 && found > answer * (1 - 0.1 * tolerance);  // another look changed nothing
+    answer = std::min(answer, found);
     slope = std::max(slope, window.slope(epsilon));
-    if (answer < enough) break;
+    if (answer < enough || (settled && answer < 1)) break;
     const bool tails_fit = std::log(std::max(answer, 1e-300)) > log_delta - 5 || log_delta <= floor;
     if (tails_fit && window.fine_enough(target, slope)) break;
     log_delta = std::clamp(std::log(std::max(answer, 1e-300)), floor, 0.0);
@@ -410,7 +412,9 @@ double LossComposition::epsilon_in(int direction, double delta, double tolerance
       continue;
     }
     const double found = smallest_safe(safe(low) ? 0 : low, high, safe);
+    const bool settled = found > answer * (1 - 0.1 * tolerance);  // another look changed nothing
     answer = std::min(answer, found);
+    if (settled) break;
     const double slope = window.slope(found);
     const bool aimed = std::fabs(found - c.mean) < 2.5 * std::sqrt(c.variance);
     if (aimed && window.fine_enough(target, slope)) break;
@@ -425,8 +429,12 @@ double LossComposition::epsilon_in(int direction, double delta, double tolerance
 double LossComposition::epsilon_by_bisection(int direction, double delta, double tolerance) const {
   const auto safe = [&](double epsilon) { return delta_in(direction, epsilon, tolerance) <= delta; };
   if (safe(0)) return 0;
-  constexpr double kLargest = 1e4;
+  // Bounded losses have a largest sum, and a small delta is often reached just below it.
+  double ceiling = 0;
+  for (const Part& part : parts_) ceiling += static_cast<double>(part.count) * part.step->largest();
+  constexpr double kLargest = 1e4, kBelow = 1e-4;
   double low = 0, high = 1e-3;
+  if (std::isfinite(ceiling) && !safe(ceiling * (1 - kBelow))) return ceiling * (1 + kSlack);
   while (!safe(high)) {
     low = high;
     high *= 2;

@@ -73,4 +73,40 @@ double optimal_pure_epsilon(double step_epsilon, std::int64_t count, double delt
   return std::min(ceiling, high);
 }
 
+bool MixedPure::few(std::span<const Steps> steps) {
+  constexpr double kMost = 4096;
+  double outcomes = 1;
+  for (const Steps& each : steps) outcomes *= static_cast<double>(each.count) + 1;
+  return outcomes <= kMost;
+}
+
+MixedPure::MixedPure(std::span<const Steps> steps) : outcomes_{{0, 1}} {
+  for (const Steps& each : steps) {
+    const Real e = each.epsilon, k = static_cast<Real>(each.count), log_up = -std::log1p(std::exp(-e)), log_down = log_up - e;
+    std::vector<Outcome> next;
+    for (Real up = 0; up <= k; ++up) {
+      const Real weight =
+          std::exp(std::lgamma(k + 1) - std::lgamma(up + 1) - std::lgamma(k - up + 1) + up * log_up + (k - up) * log_down);
+      for (const Outcome& before : outcomes_) next.push_back({before.loss + (2 * up - k) * e, before.p * weight});
+    }
+    outcomes_ = std::move(next);
+  }
+  std::sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) { return a.loss > b.loss; });
+}
+
+double MixedPure::delta(double epsilon) const {
+  Real sum = 0;
+  for (const Outcome& outcome : outcomes_) {
+    if (outcome.loss <= epsilon) break;
+    sum += outcome.p * -std::expm1(epsilon - outcome.loss);
+  }
+  return static_cast<double>(std::min(Real{1}, sum * (1 + kSlack)));
+}
+
+double MixedPure::epsilon(double delta) const {
+  const double ceiling = static_cast<double>(outcomes_.front().loss) * (1 + kSlack);
+  const auto safe = [&](double epsilon) { return this->delta(epsilon) <= delta; };
+  return safe(0) ? 0 : smallest_safe(0, ceiling, safe) * (1 + kSlack);
+}
+
 }  // namespace parley::privacy::accounting

@@ -4,6 +4,9 @@
 //   p = e^e/(1+e^e).
 #pragma once
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace parley::privacy::accounting {
 
@@ -11,5 +14,25 @@ namespace parley::privacy::accounting {
 double optimal_pure_delta(double step_epsilon, std::int64_t count, double epsilon);
 // Smallest epsilon with optimal_pure_delta <= delta, rounded up; at most count * step_epsilon.
 double optimal_pure_epsilon(double step_epsilon, std::int64_t count, double delta);
+
+// The same for steps of several epsilons, where the outcomes are few enough to be looked at one by one: with k_i steps of
+// e_i, (k_1 + 1)(k_2 + 1)... sums of losses. Exact up to rounding, which is upwards.
+class MixedPure {
+ public:
+  struct Steps {
+    double epsilon;
+    std::int64_t count;
+  };
+  static bool few(std::span<const Steps> steps);
+  explicit MixedPure(std::span<const Steps> steps);
+  [[nodiscard]] double delta(double epsilon) const;
+  [[nodiscard]] double epsilon(double delta) const;
+
+ private:
+  struct Outcome {
+    long double loss, p;
+  };
+  std::vector<Outcome> outcomes_;  // largest loss first
+};
 
 }  // namespace parley::privacy::accounting

@@ -264,6 +264,7 @@ class FlatLoss final : public StepLoss {
     return nodes;
   }
   double span(const Cut&) const override { return 2 * e_; }
+  double largest() const override { return e_; }
   LossGrid grid(double step, const Cut&) const override {
     GridBuilder builder(step, -e_, e_);
     integrate_cells(*this, -e_, e_, step, builder);
@@ -297,6 +298,7 @@ class AtomicLoss final : public StepLoss {
   }
   LossNodes nodes(const Cut&) const override { return atoms_; }
   double span(const Cut&) const override { return high_ - low_; }
+  double largest() const override { return dropped_ > 0 ? kInfinity : std::max(high_, -low_); }
   LossGrid grid(double step, const Cut&) const override {
     GridBuilder builder(step, low_, high_);
     double above = dropped_, below = dropped_;

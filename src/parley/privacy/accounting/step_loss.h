@@ -17,6 +17,7 @@
 // its P- and Q-mass; with d = l - i h the split is s sinh((h-d)/2)/sinh(h/2) and s sinh(d/2)/sinh(h/2).
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -58,6 +59,8 @@ class StepLoss {
   [[nodiscard]] virtual LossGrid grid(double step, const Cut& cut) const = 0;
   // Length of the interval that grid() covers.
   [[nodiscard]] virtual double span(const Cut& cut) const = 0;
+  // No loss is above this.
+  [[nodiscard]] virtual double largest() const { return std::numeric_limits<double>::infinity(); }
   // The distance from 0 of atoms that should fall on grid points, 0 when there are none; and whether nothing
   // lies between.
   [[nodiscard]] virtual double lattice() const { return 0; }
