@@ -27,9 +27,9 @@ struct Outcome {
 // Sorted by loss. What the outcomes lack of probability 1 is ignored, which only lowers the bound.
 using Pair = std::vector<Outcome>;
 
-// At most this many outcomes, and as many cells for a step with a density.
+// At most this many outcomes are kept of a product; a step with a density is cut into so many cells.
 constexpr std::size_t kOutcomes = 36;
-constexpr int kCells = 36;
+constexpr int kCells = 60;
 // Relative room for the rounding of one product and of what is put together with it.
 constexpr Real kRounding = 64 * std::numeric_limits<Real>::epsilon();
 
