@@ -7,12 +7,14 @@
 #include <cctype>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "apps/parley/verbs.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/statement.h"
+#include "parley/privacy/ledger/seen_head.h"
 #include "parley/privacy/ledger/use_of_budget.h"
 
 namespace parley::app {
@@ -26,6 +28,7 @@ using Json = nlohmann::ordered_json;
 struct LedgerOptions {
   std::string directory;
   std::optional<std::string> expected_head;
+  std::string state;
   std::string data_set;
   std::string unit = "record";
   std::string neighbours = "replace-one";
@@ -113,8 +116,10 @@ std::string sentence(const Spent& spent, bool others) {
   }
   const std::string terms = fmt::format("(epsilon {}, delta {})", budget.epsilon.value(), budget.delta.value());
   if (spent.overspent)
-    return text + fmt::format("    The budget {} was set when more than that had been charged, and does not bound it.\n    {}.", terms,
-                              privacy::use_of_budget(spent));
+    return text + fmt::format(
+                      "    The budget {} does not bound it: it was set when more than that had been charged, or an earlier\n"
+                      "    version priced a plan too low (parley ledger verify says which).\n    {}.",
+                      terms, privacy::use_of_budget(spent));
   return text + fmt::format("    However runs are chosen, the budget holds: at most {}{}\n    {}.\n    {}.", factor(budget.epsilon.value()),
                             except(budget.delta.value()), terms, privacy::use_of_budget(spent));
 }
@@ -177,22 +182,73 @@ Result<std::string> a_head(std::string text) {
   return text;
 }
 
+// Where the head of the ledger was seen beside its own folder: in the state folder of a site, which by default holds it.
+std::string seen_from(const LedgerOptions& options) {
+  if (!options.state.empty()) return privacy::head_file_in(options.state);
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::path folder = fs::weakly_canonical(options.directory, unknown);
+  const std::string file = privacy::head_file_in(folder.parent_path().string());
+  return !unknown && folder.filename() == "ledger" && fs::exists(file, unknown) ? file : "";
+}
+
+// An earlier version may have priced a plan too low: which, and what that means for the budgets now.
+void tell_of_prices(const privacy::Audit& audit, const std::vector<Spent>& purses) {
+  for (const privacy::PricedTooLow& low : audit.too_low)
+    fmt::print("entry {} (data set '{}', run '{}') was charged epsilon {} and costs {} at delta {}\n", low.entry,
+               printable(low.purse.data_set), printable(low.run), privacy::rounded_up(low.recorded, 6),
+               std::isfinite(low.cost) ? fmt::format("{}", privacy::rounded_up(low.cost, 6)) : "without end", low.delta);
+  for (const Spent& spent : purses) {
+    const bool concerned = std::any_of(audit.too_low.begin(), audit.too_low.end(), [&](const auto& low) { return low.purse == spent.purse; });
+    if (concerned && spent.budget)
+      fmt::print("'{}' ({} unit, {} neighbours), counted by what plans cost: {}\n", printable(spent.purse.data_set),
+                 privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
+                 spent.overspent ? privacy::use_of_budget(spent) : privacy::use_of_budget(spent) + "; the budget holds");
+  }
+}
+
+Json prices_in_json(const privacy::Audit& audit, const std::vector<Spent>& purses) {
+  Json all = Json::array();
+  for (const privacy::PricedTooLow& low : audit.too_low) {
+    const auto spent = std::find_if(purses.begin(), purses.end(), [&](const Spent& one) { return one.purse == low.purse; });
+    all.push_back({{"entry", low.entry},
+                   {"data_set", low.purse.data_set},
+                   {"run", low.run},
+                   {"recorded_epsilon", low.recorded},
+                   {"epsilon", std::isfinite(low.cost) ? Json(low.cost) : Json("infinity")},
+                   {"delta", low.delta},
+                   {"overspent", spent != purses.end() && spent->overspent}});
+  }
+  return all;
+}
+
 Result<int> verify(const LedgerOptions& options) {
-  PARLEY_TRY(Ledger ledger, Ledger::open_read_only(options.directory));
-  PARLEY_TRY(const std::string head, ledger.verify());
-  PARLEY_TRY(const std::vector<privacy::Entry> entries, ledger.entries());
+  const std::string seen = seen_from(options);
+  PARLEY_TRY(Ledger ledger, Ledger::open_read_only(options.directory, seen));
+  PARLEY_TRY(const privacy::Audit audit, ledger.audit());
   if (options.expected_head) {
     PARLEY_TRY(const std::string expected, a_head(*options.expected_head));
+    PARLEY_TRY(const std::vector<privacy::Entry> entries, ledger.entries());
     bool there = expected == std::string(expected.size(), '0');  // the head before the first entry
     for (const privacy::Entry& entry : entries) there = there || entry.hash == expected;
     if (!there) return fail(failed("the chain is whole, but it does not contain the given head: it was rewritten"));
   }
-  if (options.json)
-    fmt::print("{}\n", Json{{"whole", true}, {"entries", entries.size()}, {"head", head}}.dump(1));
-  else
-    fmt::print("{}, every link holds.\nhead {}\n(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n",
-               counted(entries.size(), "entry", "entries"), head);
-  return 0;
+  PARLEY_TRY(const std::vector<Spent> purses, ledger.purses());
+  if (options.json) {
+    fmt::print("{}\n", dumped(Json{{"whole", true},
+                                   {"entries", audit.entries},
+                                   {"head", audit.head},
+                                   {"compared_with", seen.empty() ? Json(nullptr) : Json(seen)},
+                                   {"priced_too_low", prices_in_json(audit, purses)}}));
+  } else {
+    fmt::print("{}, every link holds.\nhead {}\n", counted(audit.entries, "entry", "entries"), audit.head);
+    if (!seen.empty()) fmt::print("{} has seen nothing that is not here.\n", seen);
+    fmt::print("(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n");
+    tell_of_prices(audit, purses);
+  }
+  if (audit.too_low.empty()) return 0;
+  return fail(failed(fmt::format("ledger {}: {} priced too low by an earlier version, or forged; what it costs is what counts",
+                                 options.directory, audit.too_low.size() == 1 ? "a plan was" : "plans were")));
 }
 
 Result<int> set_budget(const LedgerOptions& options) {
@@ -233,11 +289,17 @@ void add_ledger(CLI::App& app, Exit& exit) {
   show_verb->footer("Example:\n  parley ledger show site/ledger --entries");
   show_verb->callback([options, &exit] { exit.finish(show(*options)); });
 
-  CLI::App* verify_verb = verb->add_subcommand("verify", "Check every link of the chain");
+  CLI::App* verify_verb = verb->add_subcommand(
+      "verify", "Check every link of the chain, that no newer copy was seen, and what every plan costs");
   verify_verb->add_option("directory", options->directory, "Folder of the ledger")->required();
   verify_verb->add_option("--head", options->expected_head, "A head hash that was printed earlier: it must be in the chain");
+  verify_verb->add_option("--state", options->state,
+                          "State folder of the site whose ledger this is: its ledger.head must be in the chain (default: the folder that "
+                          "the ledger lies in, if it has one)");
   verify_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
-  verify_verb->footer("Example:\n  parley ledger verify site/ledger");
+  verify_verb->footer(
+      "Example:\n  parley ledger verify site/ledger\n\nExit 1 when a link does not hold, when this is an older copy, or when an earlier "
+      "version charged a plan\nless than it costs.");
   verify_verb->callback([options, &exit] { exit.finish(verify(*options)); });
 
   CLI::App* budget_verb = verb->add_subcommand("budget", "Set the budget of a data set");

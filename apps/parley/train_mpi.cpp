@@ -16,6 +16,7 @@
 #include "parley/catalog/stopwatch.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
+#include "parley/privacy/ledger/seen_head.h"
 #include "parley/rounds/local_parties.h"
 #include "parley/transport/mpi/mpi_channel.h"
 
@@ -67,7 +68,8 @@ class OwnParty {
       // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
       catalog::Job at_rank = job_;
       at_rank.privacy->ledger = (fs::path(job_.privacy->ledger) / table_.party).string();
-      PARLEY_TRY(const catalog::PaidRun run, catalog::paid_run(job_, opening));
+      PARLEY_TRY(catalog::PaidRun run, catalog::paid_run(job_, opening));
+      run.seen = privacy::head_file_in(folder_);
       PARLEY_CHECK(catalog::open_site(at_rank, catalog::objective_of(job_, table_.train.labels.classes), table_, run));
     }
     PARLEY_TRY(rounds::Admission admission, catalog::admit(job_, table_));

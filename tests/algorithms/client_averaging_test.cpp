@@ -407,6 +407,53 @@ TEST(ClientAveraging, UsesAMaskOnceAndKeepsItsKeys) {
   EXPECT_TRUE(says(next));
 }
 
+// A client whose disk was set back, ledger and state together, has an older counter of masks and may be asked again.
+TEST(ClientAveraging, AClientThatWasSetBackPutsNoTwoTasksUnderOneMask) {
+  constexpr std::size_t kClients = 3, kColumns = 200;
+  const auto algorithm = Average::make(logistic({}), {.rounds = 5, .step = 1, .clip = 3}, {target(2), kClients, "run"});
+  Clients all = silent(kClients, kColumns);
+  std::vector<Average::Memory> memories(kClients);
+  const auto at = algorithm->start(kColumns);
+  const auto keyed = *tests::absorbed(*algorithm, at, *answers(*algorithm, at, all, memories));
+  const wire::Bytes older = wire::encode(memories[0]);
+  const auto paid = memories[0].paid;
+  auto given = *answers(*algorithm, keyed, all, memories);
+  const auto says_after_set_back = [&](const Average::Task& task) {
+    auto memory = *wire::decode<Average::Memory>(older);
+    memory.paid = paid;
+    return algorithm->answer(task, all[0]->share(), memory, all[0]->gate());
+  };
+  // Entries that say more than noise; by chance a word is within 2000 of 2^33 deviations with probability below 1e-6.
+  const auto large = [&](const std::vector<std::int64_t>& one, const std::vector<std::int64_t>& other) {
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < one.size(); ++k) {
+      const auto apart = static_cast<std::int64_t>(static_cast<std::uint64_t>(one[k]) - static_cast<std::uint64_t>(other[k]));
+      count += std::abs(std::ldexp(static_cast<double>(apart), given[0].reply.grain)) > 1e3 * paid->noise().sigma;
+    }
+    return count;
+  };
+  const Average::Task first = algorithm->ask(keyed);
+  Average::Task stepped = first, moved = first;
+  stepped.step *= 0.5;
+  moved.parameters[7] = 1e-3;
+  for (const Average::Task& other : {stepped, moved}) {
+    const auto second = says_after_set_back(other);
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(large(second->value().words, given[0].reply.words), kColumns) << "the difference of two answers would show";
+    auto mixed = given;
+    mixed[0].reply = second->value();
+    std::size_t masked = 0;
+    for (const double v : sum_of(mixed, kClients)) masked += std::abs(v) > 1e3 * paid->noise().sigma;
+    EXPECT_EQ(masked, kColumns) << "the other clients were not asked that, so the sum stays masked";
+  }
+  // The same task again has the same update: one more draw of noise shows, and nothing of the data.
+  EXPECT_EQ(large(says_after_set_back(first)->value().words, given[0].reply.words), 0u);
+  // A coordinator that is where the others are tells a client that it was set back.
+  Average::Task later = first;
+  later.round = 1;
+  EXPECT_FALSE(says_after_set_back(later));
+}
+
 // A coordinator that hands on all keys as they are, and tells one client of another job: less noise than what
 // that client is charged for would be in a sum that unmasks.
 TEST(ClientAveraging, SumsOfClientsThatWereToldDifferentJobsStayMasked) {

@@ -309,6 +309,41 @@ TEST_F(PrivateRun, ALedgerThatDoesNotHoldThePlanEndsTheRun) {
   EXPECT_NE(account_.find("does not hold"), std::string::npos) << account_;
 }
 
+// Half of what was spent would be forgotten: the state folder has seen more of the ledger than there is.
+TEST_F(PrivateRun, AnOlderCopyOfTheLedgerIsRefused) {
+  const wire::RunId later{2};
+  budget(1.6, 1e-4);
+  const std::filesystem::path older = folder_ / "older", newer = folder_ / "newer";
+  {
+    rounds::Handler handler = process();
+    handler.respond(opening());
+    handler.respond(task(1));
+  }
+  std::filesystem::copy(site_.ledger, older, std::filesystem::copy_options::recursive);
+  {
+    rounds::Handler handler = process();
+    EXPECT_EQ(header(answer(handler, opening(later))).kind, Kind::kReady) << account_;
+    EXPECT_EQ(header(answer(handler, task(1, 0.25, later))).kind, Kind::kReply) << account_;
+  }
+  std::filesystem::rename(site_.ledger, newer);
+  std::filesystem::rename(older, site_.ledger);
+  EXPECT_EQ(ledger_kinds(), (Kinds{"budget", "plan"})) << "a ledger by itself knows nothing of what came later";
+  const auto start = check_ledger(site_);
+  ASSERT_FALSE(start) << "the site starts";
+  EXPECT_NE(start.error().message.find("this is an older copy (of 2 entries)"), std::string::npos) << start.error().message;
+  for (const wire::RunId& run : {kRun, later, wire::RunId{3}}) {
+    rounds::Handler handler = process();
+    expect_fault(answer(handler, opening(run)), FaultCode::kNotAllowed);
+    EXPECT_NE(account_.find("an older copy"), std::string::npos) << account_;
+    account_.clear();
+  }
+  std::filesystem::remove_all(site_.ledger);
+  std::filesystem::rename(newer, site_.ledger);
+  EXPECT_TRUE(check_ledger(site_));
+  rounds::Handler handler = process();
+  EXPECT_EQ(header(answer(handler, opening())).kind, Kind::kReady) << account_;
+}
+
 TEST_F(PrivateRun, ChangedDataAreNotPaidForByTheOldPlan) {
   {
     rounds::Handler handler = process();

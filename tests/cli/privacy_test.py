@@ -1,7 +1,10 @@
+import contextlib
+import hashlib
 import json
 import math
 import random
 import re
+import sqlite3
 import subprocess
 import unittest
 
@@ -42,6 +45,18 @@ name = "site"
 data = "data.csv"
 schema = "schema.toml"
 """
+
+
+def append_plan(folder, data_set, plan):
+    """An entry as an earlier version wrote it, with the price in it."""
+    with contextlib.closing(sqlite3.connect(folder / "ledger.sqlite")) as database:
+        number, hash_before = database.execute("SELECT number, hash FROM head").fetchone()
+        entry = (number + 1, 1700000000, "plan", data_set, "record", "replace-one", f"old {number + 1}", "plan 1", json.dumps(plan))
+        fields = [str(field) for field in (hash_before, *entry)]
+        link = hashlib.sha256("".join(f"{len(field)}:{field}" for field in fields).encode()).hexdigest()
+        database.execute("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?)", (*entry, link))
+        database.execute("UPDATE head SET number = ?, hash = ?", (number + 1, link))
+        database.commit()
 
 
 class Private(CliTest):
@@ -294,6 +309,46 @@ class Private(CliTest):
         self.refuses("plan", "job.toml", "--set", "privacy.ledger=site", code=1, says="is gone")
         self.refuses("ledger", "show", "site", code=1, says="is gone")
         self.assertFalse((self.folder / "site" / "ledger.sqlite").exists())
+
+    def test_an_older_file_put_back_into_the_ledger_is_refused(self):
+        def train(out):
+            return ("train", "job.toml", "--set", "privacy.ledger=site", "--out", out, "--quiet")
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "4", "--delta", "1e-4")
+        self.succeeds(*train("one"))
+        older = (self.folder / "site" / "ledger.sqlite").read_bytes()
+        self.succeeds(*train("two"))
+        (self.folder / "site" / "ledger.sqlite").write_bytes(older)
+        for command in (train("three"), ("plan", "job.toml", "--set", "privacy.ledger=site"), ("ledger", "verify", "site")):
+            self.refuses(*command, code=1, says="this is an older copy (of 2 entries)")
+        self.assertFalse((self.folder / "three").exists())
+
+    def test_a_plan_that_was_priced_too_low_is_named_and_counts_as_what_it_costs(self):
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "3", "--delta", "1e-4")
+        plan = {"events": [{"mechanism": "gaussian", "sigma": 2.0, "sensitivity": 1.0, "count": 1}], "neighbours": "replace-one",
+                "epsilon": 0.001, "delta": 1e-5, "steps": 1, "of": 1}
+        right = json.loads(self.run_parley("account", self.write("plan.json", json.dumps({key: plan[key] for key in ("events", "neighbours")})),
+                                           "--delta", "1e-5", "--json").stdout)["epsilon"]
+        append_plan(self.folder / "site", "clinic", {**plan, "epsilon": 2.0})  # of another data set, and enough
+        append_plan(self.folder / "site", "site", plan)
+        done = self.run_parley("ledger", "verify", "site")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("a plan was priced too low by an earlier version", done.stderr)
+        self.assertIn("entry 3 (data set 'site', run 'old 3') was charged epsilon 0.001 and costs 1.99", done.stdout)
+        self.assertNotIn("entry 2", done.stdout)
+        self.assertIn("the budget holds", done.stdout)
+        [spent] = [purse for purse in self.json_of("ledger", "show", "site")["purses"] if purse["data_set"] == "site"]
+        self.assertEqual(spent["epsilon_spent"], right)
+        # A job of epsilon 2 fits beside what was charged, and beside what it costs its first steps do.
+        done = self.run_parley("train", "job.toml", "--set", "privacy.ledger=site", "--out", "run", "--json", "--quiet")
+        self.assertEqual(done.returncode, 3)
+        self.assertLessEqual(json.loads(done.stdout)["privacy"]["epsilon"], 3 - right)
+        append_plan(self.folder / "site", "site", plan)
+        done = self.run_parley("ledger", "verify", "site", "--json")
+        self.assertEqual(done.returncode, 1)
+        found = json.loads(done.stdout)["priced_too_low"]
+        self.assertEqual([one["entry"] for one in found], [3, 5])
+        self.assertEqual([one["overspent"] for one in found], [True, True])
+        self.refuses("train", "job.toml", "--set", "privacy.ledger=site", "--out", "more", "--quiet", code=3, says="it is overspent")
 
     def test_runs_at_once_set_one_budget(self):
         def start(out):

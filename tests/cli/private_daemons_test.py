@@ -177,6 +177,24 @@ class PrivateDaemons(PrivateTest):
         (self.folder / "elsewhere").rename(ledger)
         self.federation(self.private_job(), "again", code=3, limits=ONE_RUN, without_privacy="false")
 
+    def test_an_older_copy_of_the_ledger_is_no_new_budget(self):
+        two_runs = "epsilon = 2.0\ndelta = 1e-3\n"
+        job = self.private_job()
+        self.federation(job, limits=two_runs, without_privacy="false")
+        state = self.folder / "north" / "state"
+        shutil.copytree(state / "ledger", self.folder / "older")
+        self.federation(job, "again", limits=two_runs, without_privacy="false")
+        (state / "ledger").rename(self.folder / "newest")
+        (self.folder / "older").rename(state / "ledger")
+        self.refuses("join", self.site("north", limits=two_runs, without_privacy="false"), code=1, says="this is an older copy (of 2 entries)")
+        self.refuses("ledger", "verify", state / "ledger", code=1, says="put the newest copy back")
+        (state / "ledger").rename(self.folder / "elsewhere")
+        self.succeeds("ledger", "verify", self.folder / "elsewhere")  # whole by itself
+        self.refuses("ledger", "verify", self.folder / "elsewhere", "--state", state, code=1, says="an older copy")
+        (self.folder / "newest").rename(state / "ledger")
+        self.assertEqual(self.json_of("ledger", "verify", state / "ledger")["compared_with"], str(state / "ledger.head"))
+        self.federation(job, "third", code=3, limits=two_runs, without_privacy="false")
+
     def test_a_daemon_whose_ledger_vanishes_gets_no_new_budget(self):
         job = self.private_job()
         coordinator = self.coordinate(job)

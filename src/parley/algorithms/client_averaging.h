@@ -150,6 +150,10 @@ class ClientAveraging {
     if (unpacked_size(task.parameters) != parameter_count(objective_, columns) || !(task.step > 0) || task.round < 0 ||
         task.round >= settings_.rounds)
       return fail(bad_input({.field = "task"}, "must have one parameter per column and class, a step above 0 and a round of the job"));
+    // Every round needs every client, so none is skipped: a later one says that what was kept here was set back since.
+    if (task.round != memory.first_unused)
+      return fail(bad_input({.field = "task"}, "must be of the round after the one that was answered last; what was kept of this run is older",
+                            std::to_string(task.round)));
     PARLEY_CHECK(agree(task, share, memory));
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     const auto update = open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
@@ -158,7 +162,7 @@ class ClientAveraging {
       return moved;
     });
     PARLEY_TRY(const auto bounded, memory.paid->bounded(update));
-    PARLEY_TRY(auto mask, memory.masks->mask(task.round, work.parameters.size()));
+    PARLEY_TRY(auto mask, memory.masks->mask(task.round, work.parameters.size(), asked(work)));
     memory.first_unused = memory.masks->first_unused();
     PARLEY_TRY(const auto sent, gate.masked(bounded, memory.paid->noise(), std::move(mask)));
     return privacy::derive(
@@ -166,6 +170,15 @@ class ClientAveraging {
           return Reply{{}, grain, words.words};
         },
         sent, privacy::Public{memory.paid->grain().exponent});
+  }
+
+  // What an update follows from besides the client's data, the job and the keys: round, step and parameters.
+  static std::string asked(const LocalWork& work) {
+    std::string bytes(sizeof work.round + sizeof work.step + work.parameters.size() * sizeof(double), '\0');
+    std::memcpy(bytes.data(), &work.round, sizeof work.round);
+    std::memcpy(bytes.data() + sizeof work.round, &work.step, sizeof work.step);
+    std::memcpy(bytes.data() + sizeof work.round + sizeof work.step, work.parameters.data(), work.parameters.size() * sizeof(double));
+    return bytes;
   }
 
   // The masks, from the keys of the first round.

@@ -274,7 +274,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
 }
 
 Result<void> PrivateSite::open_ledger(const PaidRun& run, const Budget& wanted) {
-  PARLEY_TRY(ledger_, privacy::Ledger::open(section_.ledger));
+  PARLEY_TRY(ledger_, privacy::Ledger::open(section_.ledger, run.seen));
   PARLEY_CHECK(check_other_purses());
   if (run.cap == PaidRun::Cap::kOfSite) {
     PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));

@@ -71,6 +71,7 @@ struct PaidRun {
   enum class Cap { kOfJob, kOfSite };
   Cap cap = Cap::kOfJob;
   std::optional<privacy::Budget> budget;  // the site's, over all runs; absent: what its ledger holds
+  std::string seen;                       // file that keeps the ledger's head beside the run (privacy/ledger/seen_head.h); empty: none
 };
 
 // What a run will charge a site, as the site says it before the first round.

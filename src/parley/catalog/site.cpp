@@ -19,6 +19,7 @@
 #include "parley/data/sniff.h"
 #include "parley/privacy/accounting/statement.h"
 #include "parley/privacy/ledger/ledger_folder.h"
+#include "parley/privacy/ledger/seen_head.h"
 
 namespace parley::catalog {
 
@@ -136,6 +137,7 @@ Result<void> open_private(const Site& site, Job job, const rounds::Opening& open
   PARLEY_TRY(PaidRun run, paid_run(job, opening));
   run.cap = PaidRun::Cap::kOfSite;
   run.budget = site.limits.budget;
+  run.seen = privacy::head_file_in(site.state);
   return open_site(job, objective_of(job, table.train.labels.classes), table, run);
 }
 
@@ -329,10 +331,13 @@ Result<void> check_files(const Site& site) {
 Result<void> check_ledger(const Site& site) {
   PARLEY_TRY(const bool there, privacy::holds_database(site.ledger));
   std::error_code unknown;
-  if (there || (!std::filesystem::exists(private_runs_in(site), unknown) && !rounds::knows_private_runs(site.state))) return {};
+  const std::string seen = privacy::head_file_in(site.state);
+  const bool was_seen = std::filesystem::exists(seen, unknown);
+  if (there && was_seen) PARLEY_CHECK(privacy::Ledger::open_read_only(site.ledger, seen));
+  if (there || (!was_seen && !std::filesystem::exists(private_runs_in(site), unknown) && !rounds::knows_private_runs(site.state))) return {};
   return fail(bad_input(about(site, "site.ledger"),
                         "is not there, and private runs of this state folder were charged to it: bring it back, or begin another one with "
-                        "parley ledger budget",
+                        "parley ledger budget and remove ledger.head from the state folder",
                         site.ledger));
 }
 

@@ -73,8 +73,8 @@ Result<Site> read_site(const std::string& path);
 // misspelt name would protect nothing.
 Result<void> check_files(const Site& site);
 
-// An error when private runs were admitted with the site's state folder and their ledger is gone: a new one would be a whole new
-// budget for the same records. Looked at when the site starts and when a private run is opened.
+// An error when private runs were admitted with the site's state folder and their ledger is gone or an older copy: a new one would be
+// a whole new budget for the same records, an older one a part of it. Looked at when the site starts and when a private run is opened.
 Result<void> check_ledger(const Site& site);
 // Writes down in the state folder that private runs were admitted with it; on disk before the first can be charged.
 Result<void> remember_private_runs(const Site& site);

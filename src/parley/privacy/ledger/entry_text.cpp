@@ -64,6 +64,7 @@ Result<Budget> parse_budget(const std::string& text) {
 std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t wanted) {
   auto json = nlohmann::json::parse(privacy::to_json(charged.plan));
   json.update({{"epsilon", charged.price.epsilon}, {"delta", charged.price.delta}, {"steps", steps}, {"of", wanted}});
+  if (charged.pricing > 1) json["pricing"] = charged.pricing;
   return json.dump();
 }
 
@@ -75,7 +76,12 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
   ChargedPlan charged;
   charged.price = {json["epsilon"].get<double>(), json["delta"].get<double>()};
   charged.steps = json["steps"].get<std::int64_t>();
-  for (const char* key : {"epsilon", "delta", "steps", "of"}) json.erase(key);
+  charged.pricing = 1;
+  if (json.contains("pricing")) {
+    if (!json["pricing"].is_number_integer()) return fail(failed("not a charged plan: " + printable(text)));
+    charged.pricing = json["pricing"].get<std::int64_t>();
+  }
+  for (const char* key : {"epsilon", "delta", "steps", "of", "pricing"}) json.erase(key);
   PARLEY_TRY(charged.plan, parse_plan(json.dump(), "plan"));
   return charged;
 }
@@ -83,17 +89,6 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
 Price price_in(const ChargedPlan& charged) {
   if (charged.price.epsilon > 0 || charged.price.delta > 0 || charged.plan.events.empty()) return charged.price;
   return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
-}
-
-Result<void> check_price(const ChargedPlan& charged) {
-  constexpr double kGrids = 2e-3;  // calibration and pricing may use different ones
-  const Price stated = price_in(charged);
-  PARLEY_TRY(const double pure, pure_epsilon(charged.plan));
-  if (stated.epsilon >= pure) return {};
-  PARLEY_TRY(const Delta delta, Delta::make(stated.delta));
-  PARLEY_TRY(const double cost, epsilon_at(charged.plan, delta));
-  if (stated.epsilon * (1 + kGrids) >= cost) return {};
-  return fail(failed("a price below its cost"));
 }
 
 }  // namespace parley::privacy

@@ -18,6 +18,8 @@
 #include "parley/privacy/ledger/entry_text.h"
 #include "parley/privacy/ledger/ledger_folder.h"
 #include "parley/privacy/ledger/ledger_layout.h"
+#include "parley/privacy/ledger/repricing.h"
+#include "parley/privacy/ledger/seen_head.h"
 #include "parley/privacy/ledger/standing.h"
 #include "parley/privacy/ledger/use_of_budget.h"
 
@@ -62,6 +64,9 @@ struct Ledger::State {
   std::map<PurseKey, Standing> standings;
   std::int64_t last = 0;  // number of the newest entry that was read
   std::string head = kGenesis;
+  Repricing repricing;
+  std::string own_head;    // file in the ledger's folder
+  std::string other_head;  // file elsewhere; empty: none
 
   // Charges that wait for the next commit; whoever finds no writer becomes the writer for all of them.
   struct Waiting {
@@ -93,9 +98,38 @@ struct Ledger::State {
     }
     if (entry.kind != "plan" && entry.kind != "void-plan") return fail(damaged(entry.number, "is of an unknown kind"));
     PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
-    standing.note_plan(charged.plan, price_in(charged), entry.kind == "plan");
+    standing.note_plan(charged.plan, repricing.counted(charged), entry.kind == "plan");
     return {};
   }
+
+  // Inside the view that was read: whether the record holds the head that was seen of it.
+  Result<void> compare(const std::string& file) {
+    if (file.empty()) return {};
+    PARLEY_TRY(const std::optional<SeenHead> seen, read_seen_head(file));
+    if (!seen) return {};
+    PARLEY_TRY(Statement row, database.prepare("SELECT hash FROM entry WHERE number = ?"));
+    row.bind(1, seen->entries);
+    PARLEY_TRY(const bool there, row.step());
+    if (there && row.text(0) == seen->hash) return {};
+    return fail(failed(fmt::format("ledger {}: does not hold entry {} as {} has seen it: this is {}, and what was spent is not known, so "
+                                   "nothing is released; put the newest copy back, or, if that is lost and someone answers for "
+                                   "what it had charged, remove {}",
+                                   database.file(), seen->entries, file,
+                                   there ? "another ledger" : fmt::format("an older copy (of {})", counted(last, "entry", "entries")), file)));
+  }
+
+  Result<void> catch_up_and_compare() {
+    PARLEY_CHECK(catch_up());
+    PARLEY_CHECK(compare(own_head));
+    return compare(other_head);
+  }
+
+  // What was committed is written down elsewhere before anything is drawn. The charge stands when this fails.
+  Result<void> write_heads_down() {
+    PARLEY_CHECK(write_seen_head(own_head, {last, head}));
+    return write_other_head_down();
+  }
+  Result<void> write_other_head_down() { return other_head.empty() ? Result<void>{} : write_seen_head(other_head, {last, head}); }
 
   static Result<Entry> read_row(const Statement& row) {
     Entry entry;
@@ -315,8 +349,9 @@ struct Ledger::State {
       }
       return {};
     });
-    if (!done)
-      for (Waiting* waiting : batch) waiting->outcome = fail(done.error());
+    const auto seen = done ? write_other_head_down() : done;
+    if (!seen)
+      for (Waiting* waiting : batch) waiting->outcome = fail(seen.error());
   }
 
   // A whole ledger without entries, in one file.
@@ -386,7 +421,7 @@ Ledger::Ledger(Ledger&&) noexcept = default;
 Ledger& Ledger::operator=(Ledger&&) noexcept = default;
 Ledger::~Ledger() = default;
 
-Result<Ledger> Ledger::open(const std::string& directory) {
+Result<Ledger> Ledger::open(const std::string& directory, const std::string& seen) {
   std::error_code ignored;
   std::filesystem::create_directories(directory, ignored);  // making the file says what is wrong
   PARLEY_TRY(const bool there, holds_database(directory));
@@ -396,17 +431,22 @@ Result<Ledger> Ledger::open(const std::string& directory) {
   PARLEY_CHECK(state->check_layout());
   PARLEY_CHECK(mark(directory));
   PARLEY_CHECK(state->prepare_writing());
-  PARLEY_CHECK(state->reading([&] { return state->catch_up(); }));
+  state->own_head = head_file_in(directory);
+  state->other_head = seen;
+  PARLEY_CHECK(state->reading([&] { return state->catch_up_and_compare(); }));
+  PARLEY_CHECK(state->write_heads_down());  // of a process that was killed before it did
   return Ledger(std::move(state));
 }
 
-Result<Ledger> Ledger::open_read_only(const std::string& directory) {
+Result<Ledger> Ledger::open_read_only(const std::string& directory, const std::string& seen) {
   PARLEY_TRY(const bool there, holds_database(directory));
   if (!there) return fail(bad_input({directory, 0, ""}, "holds no ledger (ledger.sqlite is not there)"));
   auto state = std::make_unique<State>();
   PARLEY_TRY(state->database, Database::open(database_in(directory), Database::Mode::kReadOnly));
   PARLEY_CHECK(state->check_layout());
-  PARLEY_CHECK(state->reading([&] { return state->catch_up(); }));
+  state->own_head = head_file_in(directory);
+  state->other_head = seen;
+  PARLEY_CHECK(state->reading([&] { return state->catch_up_and_compare(); }));
   return Ledger(std::move(state));
 }
 
@@ -415,7 +455,7 @@ Result<void> Ledger::set_budget(const Purse& purse, const Budget& budget) {
   const auto lock = state_->exclusive();
   PARLEY_CHECK(state_->durably([&] { return state_->append_budget(purse, budget); }));
   state_->settle_log();
-  return {};
+  return state_->write_heads_down();
 }
 
 Result<bool> Ledger::set_budget_if_none(const Purse& purse, const Budget& budget) {
@@ -427,7 +467,10 @@ Result<bool> Ledger::set_budget_if_none(const Purse& purse, const Budget& budget
     set = true;
     return state_->append_budget(purse, budget);
   }));
-  if (set) state_->settle_log();
+  if (set) {
+    state_->settle_log();
+    PARLEY_CHECK(state_->write_heads_down());
+  }
   return set;
 }
 
@@ -490,6 +533,7 @@ Result<PlanReceipt> Ledger::charge_plan(const Purse& purse, const PlanRequest& r
     }));
     if (receipt) {
       state.settle_log();
+      PARLEY_CHECK(state.write_heads_down());
       return *receipt;
     }
   }
@@ -521,7 +565,15 @@ Result<std::optional<PaidPlan>> Ledger::paid_plan(const Purse& purse, const std:
   PARLEY_TRY(const bool found, search.step());
   if (!found) return std::nullopt;
   PARLEY_TRY(ChargedPlan charged, parse_charged_plan(search.text(2)));
-  const Price price = price_in(charged);
+  const Price price = state_->repricing.counted(charged);
+  // What was drawn of it is gone; what was not stays here.
+  if (price.epsilon > price_in(charged).epsilon) {
+    PARLEY_TRY(const Standing* standing, state_->standing_of(purse));
+    if (standing->spent().overspent)
+      return fail(State::budget_ended(*standing, purse,
+                                      fmt::format("run '{}' to go on: an earlier version priced its plan at epsilon {}, and it costs {}",
+                                                  printable(run), charged.price.epsilon, price.epsilon)));
+  }
   return PaidPlan{{search.integer(0), charged.steps, price.epsilon, price.delta}, std::move(charged.plan), search.text(1) == "plan"};
 }
 
@@ -589,23 +641,31 @@ Result<std::vector<Entry>> Ledger::entries() {
   return all;
 }
 
-Result<std::string> Ledger::verify() {
+Result<Audit> Ledger::audit() {
   const auto lock = state_->exclusive();
   PARLEY_TRY(Statement check, state_->database.prepare("PRAGMA integrity_check"));
   PARLEY_TRY([[maybe_unused]] const bool row, check.step());
   if (check.text(0) != "ok") return fail(failed(fmt::format("ledger {}: {}", state_->database.file(), printable(check.text(0)))));
-  std::int64_t number = 0;
-  std::string hash = kGenesis;
+  Audit audit{.head = kGenesis};
   PARLEY_CHECK(state_->reading([&] {
-    return state_->walk(number, hash, [&](const Entry& entry) -> Result<void> {
+    return state_->walk(audit.entries, audit.head, [&](const Entry& entry) -> Result<void> {
       if (entry.kind.ends_with("charge")) PARLEY_CHECK(parse_event(entry.content));
       if (!entry.kind.ends_with("plan")) return {};
       PARLEY_TRY(const ChargedPlan charged, parse_charged_plan(entry.content));
-      if (!check_price(charged)) return fail(state_->damaged(entry.number, "states a price that does not cover its releases"));
+      const Repriced repriced = state_->repricing.of(charged);
+      if (repriced.too_low)
+        audit.too_low.push_back(
+            {entry.number, entry.purse, entry.run, charged.price.epsilon, charged.price.delta, repriced.price.epsilon});
       return {};
     });
   }));
-  return hash;
+  return audit;
+}
+
+Result<std::string> Ledger::verify() {
+  PARLEY_TRY(const Audit audit, this->audit());
+  if (audit.too_low.empty()) return audit.head;
+  return fail(state_->damaged(audit.too_low.front().entry, "states a price that does not cover its releases"));
 }
 
 }  // namespace parley::privacy

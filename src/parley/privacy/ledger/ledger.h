@@ -10,6 +10,8 @@
 //   4. Charges of one purse compose additively and are never mixed: data set, unit and neighbouring
 //      relation together name a purse. What "additively" means is fixed with the budget (standing.h).
 //   5. A ledger that was lost is not made anew (ledger_folder.h): copy the whole folder, not ledger.sqlite alone.
+//   6. A ledger that lies behind the head that was seen of it is refused (seen_head.h).
+//   7. A plan that an earlier version priced too low counts as what it costs (repricing.h).
 //
 // The chain has no secret: someone who may write the file can forge a whole new chain. Keep the head hash
 // that `parley ledger verify` prints somewhere else to notice that too.
@@ -94,7 +96,7 @@ struct Spent {
   std::int64_t releases = 0;      // that were charged
   std::int64_t void_charges = 0;  // those with noise from a seed: they count against the budget and earn no claim
   double used = 0;                // share of the budget that the filter counts as used, at most 1
-  bool overspent = false;         // the budget was set below what had been charged: it bounds nothing, and nothing more is released
+  bool overspent = false;         // more was charged than the budget (set later, or counted too low): it bounds nothing, and nothing more is released
   double epsilon = 0;             // proved of all charges together, with
   double delta = 0;               // this
   std::vector<Event> events;      // grouped
@@ -111,14 +113,33 @@ struct Entry {
   std::string hash;
 };
 
+// A charged plan whose price does not cover it: an earlier version priced it too low, or the entry was forged.
+struct PricedTooLow {
+  std::int64_t entry = 0;
+  Purse purse;
+  std::string run;
+  double recorded = 0;  // epsilon in the entry, at
+  double delta = 0;     // this
+  double cost = 0;      // epsilon that it costs there: what counts against the budget
+};
+
+// What a look at the whole record found.
+struct Audit {
+  std::int64_t entries = 0;
+  std::string head;
+  std::vector<PricedTooLow> too_low;
+};
+
 // SHA-256, in hexadecimal digits.
 std::string digest_of(std::string_view bytes);
 
 class Ledger {
  public:
   // Opens DIR/ledger.sqlite, or makes it where none ever was; reads and checks the whole chain.
-  static Result<Ledger> open(const std::string& directory);
-  static Result<Ledger> open_read_only(const std::string& directory);
+  // `seen`: a file outside of DIR that keeps the head too (seen_head.h); empty: none. Written before a charge returns.
+  // DIR has such a file of its own, brought up to date by budgets and plans.
+  static Result<Ledger> open(const std::string& directory, const std::string& seen = {});
+  static Result<Ledger> open_read_only(const std::string& directory, const std::string& seen = {});
   Ledger(Ledger&&) noexcept;
   Ledger& operator=(Ledger&&) noexcept;
   ~Ledger();
@@ -158,7 +179,9 @@ class Ledger {
   Result<std::vector<Spent>> purses();
   Result<std::vector<Entry>> entries();
 
-  // Re-reads the file and checks every link; returns the head hash.
+  // Re-reads the file, checks every link and prices every plan anew, equal ones once.
+  Result<Audit> audit();
+  // The head hash; an error where a price does not cover its plan, too.
   Result<std::string> verify();
 
  private:

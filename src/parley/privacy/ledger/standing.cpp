@@ -63,8 +63,7 @@ Result<void> Standing::set_budget(const Budget& budget) {
     PARLEY_TRY(filter_, filter_for(budget, purse_.neighbours));
     for (const Event& event : events_) exceeded_ = exceeded_ || !filter_->charge(event, purse_.neighbours);
   } else {
-    const Price price = sums();
-    exceeded_ = !(price.epsilon <= budget.epsilon.value() && price.delta <= budget.delta.value());
+    exceeded_ = exceeds(budget);
   }
   return {};
 }
@@ -85,6 +84,13 @@ void Standing::note_plan(const Plan& plan, Price price, bool claimed) {
     if (filter_ && !filter_->charge(event, purse_.neighbours)) exceeded_ = true;
   }
   plans_ = {sum_rounded_up(plans_.epsilon, price.epsilon), sum_rounded_up(plans_.delta, price.delta)};
+  // What was admitted fits, unless an earlier version admitted it at a price below its cost.
+  if (budget_ && !filter_ && exceeds(*budget_)) exceeded_ = true;
+}
+
+bool Standing::exceeds(const Budget& budget) const {
+  const Price price = sums();
+  return !(price.epsilon <= budget.epsilon.value() && price.delta <= budget.delta.value());
 }
 
 // Plans at their prices; single releases by their pure epsilons, infinite where they have none.

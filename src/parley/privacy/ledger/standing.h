@@ -49,12 +49,13 @@ class Standing {
 
  private:
   [[nodiscard]] Price sums() const;
+  [[nodiscard]] bool exceeds(const Budget& budget) const;
   static void group(std::vector<Event>& events, const Event& event);
 
   Purse purse_;
   std::optional<Budget> budget_;
   std::optional<Filter> filter_;  // composition by steps
-  bool exceeded_ = false;         // a lowered budget that the past already exceeds: nothing more is allowed
+  bool exceeded_ = false;         // the past already exceeds the budget, lowered later or counted too low: nothing more is allowed
   std::vector<Event> events_;     // of releases and plans, grouped by mechanism
   std::vector<Event> releases_;   // of releases alone
   Price plans_;                   // sum of the plans' prices

@@ -50,11 +50,11 @@ Result<std::string> shared_secret(EVP_PKEY* own, std::string_view their_key) {
   return shared;
 }
 
-// The words of a pair's stream for a round.
-Result<void> stream(const std::string& pair_key, std::int64_t round, std::span<std::uint64_t> words) {
+// The words of a pair's stream for a round and its task, of which `asked` is the digest.
+Result<void> stream(const std::string& pair_key, std::int64_t round, const std::string& asked, std::span<std::uint64_t> words) {
   std::array<char, sizeof round> number{};
   std::memcpy(number.data(), &round, sizeof round);
-  const std::string key = digest({"parley mask round", pair_key, {number.data(), number.size()}});
+  const std::string key = digest({"parley mask round", pair_key, {number.data(), number.size()}, asked});
   const std::array<unsigned char, 16> zero{};
   const Cipher cipher(EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
   bool good = cipher && EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_ctr(), nullptr, bytes_of(key), zero.data()) == 1;
@@ -104,14 +104,15 @@ Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own, co
   return PairwiseMasks(own, std::move(pair_keys));
 }
 
-Result<OneTimeMask> PairwiseMasks::mask(std::int64_t round, std::size_t size) {
+Result<OneTimeMask> PairwiseMasks::mask(std::int64_t round, std::size_t size, std::string_view task) {
   // After the largest number there is no next one to go on from.
   if (round < first_unused_ || round == std::numeric_limits<std::int64_t>::max())
     return fail(bad_input({.field = "task"}, "a round's mask is used once"));
+  const std::string asked = digest({"parley mask task", task});
   std::vector<std::uint64_t> mask(size, 0), words(size);
   for (std::size_t p = 0; p < pair_keys_.size(); ++p) {
     if (p == static_cast<std::size_t>(own_)) continue;
-    PARLEY_CHECK(stream(pair_keys_[p], round, words));
+    PARLEY_CHECK(stream(pair_keys_[p], round, asked, words));
     const bool later = p > static_cast<std::size_t>(own_);
     for (std::size_t k = 0; k < size; ++k) mask[k] += later ? words[k] : 0 - words[k];
   }

@@ -4,9 +4,12 @@
 //   each party i:   a secret a_i;  its public key A_i = X25519(a_i, base), which everyone gets
 //   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i | A_j | SHA-256(domain | terms)), i < j:
 //                   known to i and j alone, and the same for both only if they were told the same terms
-//   round t:        s_ij(t) = AES-256 in counter mode under SHA-256(domain | k_ij | t)
-//                   mask_i(t) = sum over j > i of s_ij(t)  -  sum over j < i of s_ji(t)     modulo 2^64
+//   round t:        its task T, the same for all parties
+//                   s_ij(t, T) = AES-256 in counter mode under SHA-256(domain | k_ij | t | SHA-256(domain | T))
+//                   mask_i(t, T) = sum over j > i of s_ij(t, T)  -  sum over j < i of s_ji(t, T)     modulo 2^64
 //
+// The counter of rounds says that a mask is used once. A site whose disk was set back has an older counter; the task in
+// the key sees to it that even then no mask covers the answers of two tasks.
 // What the masks hide, and whom that trusts: masked_sum.md.
 #pragma once
 #include <cstddef>
@@ -35,8 +38,8 @@ class PairwiseMasks {
                                      std::string_view terms);
 
   // Of one round, 0 <= round < 2^63 - 1. Rounds must ascend: a mask is made once. `first_unused` brings that
-  // over a restart.
-  Result<OneTimeMask> mask(std::int64_t round, std::size_t size);
+  // over a restart. `task`: everything that the party's answer follows from, besides its data and the terms.
+  Result<OneTimeMask> mask(std::int64_t round, std::size_t size, std::string_view task = {});
   [[nodiscard]] std::int64_t first_unused() const { return first_unused_; }
   void skip_to(std::int64_t round) { first_unused_ = round > first_unused_ ? round : first_unused_; }
 

@@ -26,13 +26,6 @@ std::vector<InProcess::Queued> InProcess::one_for_each_party() {
   return batch;
 }
 
-// Few parties on many cores: each with all threads inside its kernels. Or work that is done before other
-// threads would have woken up, if the pass before this one is anything to go by.
-bool InProcess::one_after_the_other(std::size_t parties) const {
-  constexpr std::chrono::microseconds kWakingUp{20};
-  return 2 * parties <= static_cast<std::size_t>(thread_count()) || last_pass_ < kWakingUp;
-}
-
 void InProcess::let_parties_work() {
   std::vector<Queued> batch = one_for_each_party();
   const auto work = [&](std::size_t begin, std::size_t end) {
@@ -41,12 +34,7 @@ void InProcess::let_parties_work() {
       if (peek_ && batch[q].answer) peek_(batch[q].party, **batch[q].answer);
     }
   };
-  const auto begun = Clock::now();
-  if (one_after_the_other(batch.size()))
-    work(0, batch.size());
-  else
-    parallel_chunks(batch.size(), 1, work);
-  last_pass_ = Clock::now() - begun;
+  parallel_chunks(batch.size(), 1, work);
   for (Queued& queued : batch)
     if (queued.answer) arrived_.push_back({Arrival::What::kFrame, queued.party, std::move(*queued.answer)});
 }

@@ -1,5 +1,5 @@
-// All parties in this process. Frames pass by pointer; parties that were sent something compute in parallel,
-// with the kernels' own threads when they are few.
+// All parties in this process. Frames pass by pointer; parties that were sent something compute in parallel, and cores that
+// are left over help inside their kernels (core/threads.h).
 #pragma once
 #include <deque>
 #include <vector>
@@ -27,14 +27,12 @@ class InProcess final : public Channel {
     std::optional<SharedFrame> answer;
   };
   std::vector<Queued> one_for_each_party();
-  [[nodiscard]] bool one_after_the_other(std::size_t parties) const;
   void let_parties_work();
 
   std::vector<Respond> parties_;
   std::vector<Queued> queued_;
   std::deque<Arrival> arrived_;
   Peek peek_;
-  Clock::duration last_pass_ = Clock::duration::max();
 };
 
 }  // namespace parley::transport
