@@ -5,6 +5,7 @@
 #include <random>
 
 #include "parley/wire/decode.h"
+#include "parley/wire/largest.h"
 
 using namespace parley;
 using namespace parley::wire;
@@ -130,4 +131,21 @@ TEST(Encoding, DamagedBytesAreRefusedOrEncodeBackToThemselves) {
       EXPECT_EQ(encode(*read), bytes);
     }
   }
+}
+
+TEST(LargestNumber, LooksAtEveryNumberThatIsNotWhole) {
+  Everything message = example();
+  EXPECT_EQ(largest_number(message), 3);
+  message.step = -1e101;
+  EXPECT_EQ(largest_number(message), 1e101);
+  message = example();
+  message.kept.values[1] = -4;
+  EXPECT_EQ(largest_number(message), 4);
+  message.per_class[0].values[0] = 5;
+  EXPECT_EQ(largest_number(message), 5);
+  message.coarse[0] = -6;
+  EXPECT_EQ(largest_number(message), 6);
+  message.blocks[1].weights[0] = 1e300;
+  EXPECT_EQ(largest_number(message), 1e300);
+  EXPECT_EQ(largest_number(Nothing{}), 0);
 }
