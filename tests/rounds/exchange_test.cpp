@@ -633,7 +633,8 @@ TEST(Exchange, WhoHasNotHeardOfTheEndIsNamed) {
 }
 
 // Party b says this in round 1 instead of answering.
-Result<Outcome<Mean::Iterate>> with_reply_of_b(Scripted& channel, Terms with, const Mean::Reply& reply, std::optional<Exchange>* kept = nullptr) {
+Result<Outcome<Mean::Iterate>> with_reply_of_b(Scripted& channel, Terms with, const Mean::Reply& reply,
+                                               std::optional<Exchange>* kept = nullptr) {
   PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(with)));
   PARLEY_CHECK(exchange.open());
   channel.silent = {1};
@@ -645,8 +646,8 @@ Result<Outcome<Mean::Iterate>> with_reply_of_b(Scripted& channel, Terms with, co
 }
 
 TEST(Exchange, AReplyThatCannotBeTrueIsTheFaultOfItsPartyAndOfNobodyElse) {
-  const std::vector<Mean::Reply> lies = {{1, {}}, {1, {1}}, {1, {1, 2, 3}}, {1, std::vector<double>(100000, 0.5)}, {1, {1e101, 0}},
-                                         {1, {0, -1.7e308}}};
+  const std::vector<Mean::Reply> lies = {{1, {}},         {1, {1}},          {1, {1, 2, 3}}, {1, std::vector<double>(100000, 0.5)},
+                                         {1, {1e101, 0}}, {1, {0, -1.7e308}}};
   for (const Mean::Reply& lie : lies) {
     Scripted waiting(kMean);
     const auto ended = with_reply_of_b(waiting, terms(), lie);
@@ -696,9 +697,10 @@ TEST(Exchange, APartyWhoseReplyCouldNotBeUsedHasNoPartInTheRest) {
   ASSERT_TRUE(end);
   EXPECT_EQ(channel.tasks_to(1), 1) << "no other than the first";
   EXPECT_EQ(exchange->meter().communication().answered[1], 0);
-  EXPECT_NE(std::find(said.begin(), said.end(),
-                      "round 1: the reply of party 'b' cannot be used: it does not have the size of the estimate; the run goes on without it"),
-            said.end());
+  EXPECT_NE(
+      std::find(said.begin(), said.end(),
+                "round 1: the reply of party 'b' cannot be used: it does not have the size of the estimate; the run goes on without it"),
+      said.end());
   EXPECT_TRUE(std::any_of(channel.sent.begin(), channel.sent.end(), [](const auto& frame) {
     return frame.first == 1 && frame.second.kind == Kind::kRefuse &&
            frame.second.code == static_cast<std::uint8_t>(wire::Refusal::kBegunWithout);

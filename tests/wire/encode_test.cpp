@@ -50,6 +50,10 @@ struct Dense {
   std::vector<double> values;
   static void fields(auto& self, auto&& visit) { visit(self.values); }
 };
+struct Names {
+  std::vector<std::string> names;
+  static void fields(auto& self, auto&& visit) { visit(self.names); }
+};
 struct Kept {
   linalg::SparseVector values;
   static void fields(auto& self, auto&& visit) { visit(self.values); }
@@ -131,6 +135,15 @@ TEST(Encoding, DamagedBytesAreRefusedOrEncodeBackToThemselves) {
       EXPECT_EQ(encode(*read), bytes);
     }
   }
+}
+
+TEST(Decoding, AListOfNothingIsRefusedBeforeItTakesManyTimesItsBytes) {
+  Bytes empty_texts(4 + 4 * (kMostElements + 1), '\0');
+  const auto promised = static_cast<std::uint32_t>(kMostElements + 1);
+  std::memcpy(empty_texts.data(), &promised, sizeof promised);
+  const auto read = decode<Names>(empty_texts);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "message refused: a list has more elements than any message needs");
 }
 
 TEST(LargestNumber, LooksAtEveryNumberThatIsNotWhole) {

@@ -89,8 +89,7 @@ Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Itera
   // Whatever is wrong with a reply is found here, where it is known whose it is.
   const ReadReply read = [&](int party, std::string_view payload) -> Result<void> {
     PARLEY_TRY(const Reply* reply, replies.read(party, payload));
-    if (!(wire::largest_number(*reply) <= exchange.largest_value()))
-      return fail(failed("it holds a number beyond rounds.largest_value"));
+    if (!(wire::largest_number(*reply) <= exchange.largest_value())) return fail(failed("it holds a number beyond rounds.largest_value"));
     if constexpr (ChecksReplies<A>) return algorithm.check(outcome.iterate, party, *reply);
     return {};
   };

@@ -120,6 +120,14 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open(Expected expected
   return kept_.introductions;
 }
 
+Result<void> Exchange::leave_out(int party, const std::string& because) {
+  if (!goes_on_without(party, because)) return fail(failed(fmt::format("party '{}' {}", name_of(party), because)));
+  tell_without(party);
+  kept_.introductions[static_cast<std::size_t>(party)].clear();
+  if (below_quorum()) return fail(failed(fmt::format("fewer parties take part than the quorum; party '{}' {}", name_of(party), because)));
+  return {};
+}
+
 bool Exchange::quorum_introduced() const {
   const auto here = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced; });
   return here >= std::max(1, terms_.rules.quorum);

@@ -32,7 +32,7 @@ struct Rules {
   OnMissing on_missing = OnMissing::kWait;
   // Of a round. Of opening the run, when missing means failing; of the rest once a quorum is there, when it means proceeding.
   std::optional<std::chrono::milliseconds> deadline;
-  int quorum = 1;               // fewest answers to proceed with
+  int quorum = 1;                // fewest answers to proceed with
   double largest_value = 1e100;  // that a reply may hold; a larger one is a fault of the party that sent it
 };
 
@@ -75,6 +75,9 @@ class Exchange {
   // Nothing when a stop was asked for.
   Result<std::optional<std::vector<wire::Bytes>>> open(Expected expected = {});
   [[nodiscard]] const std::vector<int>& left_out() const { return kept_.left_out; }  // has no introductions
+  // Before the first round: of parties whose introductions contradict each other this one is not believed. The run goes on
+  // without it, or ends.
+  Result<void> leave_out(int party, const std::string& because);
 
   [[nodiscard]] const wire::RunId& run() const { return kept_.run; }
   [[nodiscard]] int parties() const { return static_cast<int>(seats_.size()); }
