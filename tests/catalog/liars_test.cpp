@@ -252,7 +252,7 @@ TEST_F(Liars, NoNumberOfAnIntroductionIsBelievedThatTheRestContradicts) {
        [](Introduction& said) {
          said.bounds = {1, 1, 1, 1}, said.row_norm = 2.1;
        }},
-      {"beyond rounds.largest_value", [](Introduction& said) { said.row_norm = 1e101; }},
+      {"a number beyond 1e100", [](Introduction& said) { said.row_norm = 1e101; }},
       {"0 records", [](Introduction& said) { said.rows = 0; }},
       {"-1 records", [](Introduction& said) { said.rows = -1; }},
       {"2147483648 records", [](Introduction& said) { said.rows = std::int64_t{1} << 31; }},

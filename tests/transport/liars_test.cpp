@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <limits>
-#include <numeric>
 
 #include "parley/algorithms/fedavg.h"
 #include "parley/catalog/coordinate.h"

@@ -39,14 +39,11 @@ data::Schema used(data::Schema schema) {
   return schema;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr std::int64_t kMostRows = std::numeric_limits<linalg::Index>::max();  // that a table can have
 // Parameters of a model for which the coordinator makes room on the word of a party: 128 MB. The job can state more.
 constexpr double kMostParameters = 0x1p24;
 constexpr std::size_t kMostEvents = 100;  // of a plan: kinds of release, not releases
+constexpr double kLargestFact = 1e100;    // bounds, scales, norms: in the units of the data
 constexpr double kRounding = 1 + 1e-9;    // of sums in another order
 // Bytes of text that are read into trees, which take many times as many.
 constexpr std::size_t kLongestPlan = std::size_t{1} << 20;
@@ -107,7 +104,7 @@ Result<void> check_row_norm(const Job& job, const Introduction& said) {
     bounded = bounded && bound > 0;
     squares += job.data.scale == Scale::kBounds ? 1.0 : bound * bound;
   }
-  double most = bounded ? std::sqrt(squares) : job.rules.largest_value;
+  double most = bounded ? std::sqrt(squares) : kLargestFact;
   if (job.data.unit_rows) most = 1;
   if (!(said.row_norm >= 0) || said.row_norm > kRounding * most) return untrue("a norm of rows that its bounds do not allow");
   return {};
@@ -172,7 +169,7 @@ Result<void> check_schema_of(const Introduction& said) {
 
 Result<void> check_facts(const Job& job, int party, const Introduction& said) {
   if (said.party != job.parties[static_cast<std::size_t>(party)].name) return untrue("another name than its certificate's");
-  if (!(wire::largest_number(said) <= job.rules.largest_value)) return untrue("a number beyond rounds.largest_value");
+  if (!(wire::largest_number(said) <= kLargestFact)) return untrue("a number beyond 1e100");
   PARLEY_CHECK(check_columns(job, said));
   PARLEY_CHECK(check_size(job, said));
   PARLEY_CHECK(check_scales(job, said));
