@@ -14,7 +14,6 @@
 #include "parley/core/text.h"
 #include "parley/core/version.h"
 #include "parley/data/utf8.h"
-#include "parley/wire/largest.h"
 
 namespace parley::catalog {
 
