@@ -93,7 +93,8 @@ class OwnParty {
 
 Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& options, const transport::MpiWorld& world,
                                         const transport::Respond& respond) {
-  rounds::Terms terms{.job = job.name + " " + job.digest, .checkpoint = checkpoint_in(options.out)};
+  rounds::Terms terms{
+      .job = job.name + " " + job.digest, .rules = {.largest_value = job.rules.largest_value}, .checkpoint = checkpoint_in(options.out)};
   for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
   transport::MpiChannel channel(world, respond);
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));

@@ -179,3 +179,51 @@ TEST(AdmmSharing, RefusesWhatItCannotSolve) {
   EXPECT_FALSE(tests::absorbed(*algorithm, begun, {{0, {{1, 2}}}, {1, {{1}}}}));
   EXPECT_FALSE(tests::absorbed(*algorithm, {}, {{0, {}}, {1, {}}})) << "nobody has labels";
 }
+
+TEST(AdmmSharing, ConvergedIsSaidOfSmallResidualsAndBoundedValuesOnly) {
+  const glm::Objective objective{.task = glm::Task::kLogistic, .l2 = 0.05};
+  auto algorithm = AdmmSharing::make(objective, {.tolerance = 1e-6}, 2);
+  ASSERT_TRUE(algorithm);
+  const auto converged = [&](double value, double change) {
+    AdmmSharing::Iterate iterate = algorithm->start(std::vector<double>(40, 1.0));
+    iterate.round = 5;
+    iterate.change = change;
+    for (auto& values : iterate.shared) values.assign(40, value);
+    iterate.mean.assign(40, value);
+    iterate.consensus.assign(40, value);
+    return algorithm->converged(iterate);
+  };
+  EXPECT_TRUE(converged(3, 1e-7));
+  EXPECT_FALSE(converged(3, 1e-5));
+  // Nothing of the others is left in sums of such values, so no residual is either.
+  for (const double value : {1e100, -1e90, 1e30, 1e18}) EXPECT_FALSE(converged(value, 0)) << value;
+  EXPECT_FALSE(converged(1e6, 1e-7)) << "relatively small, and 0.1 a record";
+  // |w| <= sqrt(2 log 2 / 0.05) = 5.3 at the optimum; rows have a norm of at most 1, and ten times that is let pass.
+  EXPECT_TRUE(converged(1e3, 0)) << "nobody said what the rows are";
+  algorithm->expect({.records = 40, .label_holder = 0, .row_norms = {1, 1}});
+  EXPECT_TRUE(converged(50, 0));
+  EXPECT_FALSE(converged(60, 0));
+  EXPECT_FALSE(converged(1e3, 0));
+}
+
+// H = D (D'D + r I)^-1 D' shortens whatever it is given, by however little.
+TEST(AdmmSharing, HonestAnswersAreNeverLongerThanTheirTasks) {
+  data::Random random(11, 1, 1);
+  for (const double scale : {1e-6, 1.0, 1e3, 1e6})
+    for (const Index cols : {1, 5, 40}) {
+      const auto algorithm = AdmmSharing::make({.task = glm::Task::kLinear, .l2 = 1e-6}, {}, 2);
+      Matrix features = normal_matrix(20, cols, 3);
+      features = features.with_column_scale(std::vector<double>(static_cast<std::size_t>(cols), scale));
+      const ColumnShare share{features, {}, true};
+      AdmmSharing::Iterate iterate = algorithm->start(std::vector<double>(20, 1.0));
+      for (double& z : iterate.consensus) z = random.normal();
+      AdmmSharing::Memory memory;
+      auto gate = privacy::Gate::without_privacy(privacy::Unprotected{});
+      const auto reply = algorithm->answer(algorithm->ask(iterate, 1), share, memory, gate);
+      ASSERT_TRUE(reply);
+      EXPECT_TRUE(algorithm->check(iterate, 1, reply->value())) << scale << " x " << cols;
+      AdmmSharing::Reply lie = reply->value();
+      for (double& value : lie.values) value = 100 * value + 100;
+      EXPECT_FALSE(algorithm->check(iterate, 1, lie));
+    }
+}

@@ -504,3 +504,31 @@ TEST(ClientAveraging, NeedsEveryClientsAnswer) {
   given.pop_back();
   EXPECT_FALSE(tests::absorbed(*algorithm, keyed, given));
 }
+
+// Masks hide who it was, not that it happened.
+TEST(ClientAveraging, ASumThatNoClippedUpdatesAndNoiseCanBeIsNotLearntFrom) {
+  const auto algorithm = Average::make(logistic({}), {.rounds = 5, .step = 0.5, .clip = 1}, {target(1), 2});
+  ASSERT_TRUE(algorithm);
+  Average::Iterate iterate = algorithm->start(3);
+  Average::Reply key;
+  key.key = std::string(privacy::kMaskKeyBytes, 'k');
+  EXPECT_TRUE(algorithm->check(iterate, 0, key));
+  for (const std::size_t size : {std::size_t{0}, std::size_t{31}, std::size_t{33}, std::size_t{1} << 20}) {
+    key.key.resize(size, 'k');
+    EXPECT_FALSE(algorithm->check(iterate, 0, key)) << size;
+  }
+  iterate.keys = {"one", "other"};
+  const std::size_t all = iterate.parameters.size();
+  const int grain = ClientSum::make(target(1), {.clip = 1, .clients = 2, .rounds = 5, .parameters = all})->grain().exponent;
+  const auto learnt = [&](std::int64_t word, std::size_t size, int on) {
+    const std::vector<rounds::Answer<Average::Reply>> answers = {{0, {{}, on, std::vector<std::int64_t>(size, word)}},
+                                                                 {1, {{}, on, std::vector<std::int64_t>(size, 0)}}};
+    return tests::absorbed(*algorithm, iterate, answers).has_value();
+  };
+  EXPECT_TRUE(learnt(1000, all, grain));
+  EXPECT_FALSE(learnt(std::int64_t{1} << 62, all, grain));
+  EXPECT_FALSE(learnt(std::numeric_limits<std::int64_t>::min(), all, grain));
+  EXPECT_FALSE(learnt(1000, all - 1, grain));
+  EXPECT_FALSE(learnt(1000, all, grain + 1));
+  EXPECT_FALSE(learnt(1000, all, std::numeric_limits<int>::max()));
+}

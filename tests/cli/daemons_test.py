@@ -419,7 +419,17 @@ class ColumnDaemons(FederationTest):
 
     def join(self, name, *more, **site):
         table = self.folder / "clinic-and-insurer" / name
-        return super().join(name, *more, **{"data": f"{table}.csv", "schema": f"{table}.schema.toml", **site})
+        limits = "public_labels = true\n" if name == "clinic" else ""
+        return super().join(name, *more, **{"data": f"{table}.csv", "schema": f"{table}.schema.toml", "limits": limits, **site})
+
+    def test_labels_leave_a_site_only_where_it_says_so_also_without_privacy(self):
+        job = self.vertical_job()
+        coordinator = self.coordinate(job)
+        clinic, _ = self.join("clinic", limits=""), self.join("insurer")
+        self.assertIn("party 'clinic' does not take part: the site does not allow this job", self.finish(coordinator, code=1))
+        self.finish(clinic, code=1)
+        self.assertRegex(self.account("clinic"), "limits.public_labels: is false, and the job would send this site's labels as they are")
+        self.trained_here(job)
 
     def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
         job = self.vertical_job()

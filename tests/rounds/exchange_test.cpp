@@ -631,3 +631,169 @@ TEST(Exchange, WhoHasNotHeardOfTheEndIsNamed) {
   ASSERT_TRUE(exchange->close());
   EXPECT_EQ(exchange->unheard(), "b");
 }
+
+// Party b says this in round 1 instead of answering.
+Result<Outcome<Mean::Iterate>> with_reply_of_b(Scripted& channel, Terms with, const Mean::Reply& reply,
+                                               std::optional<Exchange>* kept = nullptr) {
+  PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(with)));
+  PARLEY_CHECK(exchange.open());
+  channel.silent = {1};
+  channel.push(
+      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, reply))});
+  auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
+  if (kept != nullptr) kept->emplace(std::move(exchange));
+  return end;
+}
+
+TEST(Exchange, AReplyThatCannotBeTrueIsTheFaultOfItsPartyAndOfNobodyElse) {
+  const std::vector<Mean::Reply> lies = {{1, {}},         {1, {1}},          {1, {1, 2, 3}}, {1, std::vector<double>(100000, 0.5)},
+                                         {1, {1e101, 0}}, {1, {0, -1.7e308}}};
+  for (const Mean::Reply& lie : lies) {
+    Scripted waiting(kMean);
+    const auto ended = with_reply_of_b(waiting, terms(), lie);
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().exit_code(), 1) << "nobody's input is bad";
+    EXPECT_EQ(ended.error().message.find("round 1: the reply of party 'b' cannot be used: it "), 0U) << ended.error().message;
+    Scripted channel(kMean);
+    std::optional<Exchange> exchange;
+    const auto end = with_reply_of_b(channel, terms(rules(OnMissing::kProceed, 2)), lie, &exchange);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(end->rounds, 6);
+    EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06) << "the mean of a and c";
+    EXPECT_EQ(channel.deadlines, 0) << "nobody waits for it, in no round";
+    ASSERT_TRUE(exchange->close());
+    EXPECT_EQ(channel.deadlines, 0);
+    EXPECT_EQ(exchange->unheard(), "");
+  }
+}
+
+TEST(Exchange, TheLargestValueIsTheJobs) {
+  Rules bounded;
+  bounded.largest_value = 70;
+  Scripted channel(kMean);
+  EXPECT_TRUE(run(channel, terms(bounded))) << "c says 60";
+  bounded.largest_value = 50;
+  Scripted again(kMean);
+  const auto end = run(again, terms(bounded));
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "round 1: the reply of party 'c' cannot be used: it holds a number beyond rounds.largest_value");
+}
+
+TEST(Exchange, APartyWhoseReplyCouldNotBeUsedHasNoPartInTheRest) {
+  Scripted channel(kMean);
+  Terms told = terms(rules(OnMissing::kProceed, 2));
+  std::vector<std::string> said;
+  told.notice = [&](const std::string& what) { said.push_back(what); };
+  auto exchange = Exchange::make(channel, told);
+  exchange->open();
+  channel.silent = {1};
+  channel.push({Arrival::What::kFrame, 1,
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1}, Mean::Reply{1, {7}}))});
+  const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t, const Mean::Iterate&) {
+    channel.silent.clear();
+    channel.join(1);  // and again
+    return true;
+  });
+  ASSERT_TRUE(end);
+  EXPECT_EQ(channel.tasks_to(1), 1) << "no other than the first";
+  EXPECT_EQ(exchange->meter().communication().answered[1], 0);
+  EXPECT_NE(
+      std::find(said.begin(), said.end(),
+                "round 1: the reply of party 'b' cannot be used: it does not have the size of the estimate; the run goes on without it"),
+      said.end());
+  EXPECT_TRUE(std::any_of(channel.sent.begin(), channel.sent.end(), [](const auto& frame) {
+    return frame.first == 1 && frame.second.kind == Kind::kRefuse &&
+           frame.second.code == static_cast<std::uint8_t>(wire::Refusal::kBegunWithout);
+  }));
+}
+
+// In round 0 it opens; code 2 is the budget's, 0, 77 and 255 are nobody's.
+TEST(Exchange, ACodeOfAPartyNeverEndsARunThatMayProceedAndNeverSpendsABudgetThatIsNotThere) {
+  for (const std::int64_t round : {0, 1})
+    for (const int code : {0, 1, 2, 3, 4, 5, 77, 255})
+      for (const bool proceeds : {true, false}) {
+        Scripted channel(kMean);
+        const Rules under = proceeds ? rules(OnMissing::kProceed, 2) : Rules{};
+        auto exchange = Exchange::make(channel, terms(under));
+        const auto fault = [&] {
+          channel.silent = {1};
+          const wire::Header header{.kind = Kind::kFault, .code = static_cast<std::uint8_t>(code), .run = exchange->run(), .round = round};
+          channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
+        };
+        if (round == 0) fault();
+        const auto opened = exchange->open({.budgets = false});
+        if (round == 0 && !proceeds) {
+          ASSERT_FALSE(opened);
+          EXPECT_EQ(opened.error().exit_code(), 1) << code;
+          EXPECT_EQ(opened.error().message.find("party 'b' "), 0U) << opened.error().message;
+          continue;
+        }
+        ASSERT_TRUE(opened) << opened.error().message;
+        if (round == 1) fault();
+        channel.at_deadline = [&] { channel.silent.clear(), channel.join(1); };  // 4: it failed, and may answer the next round
+        const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+        EXPECT_EQ(end.has_value(), proceeds) << code;
+        if (end) {
+          EXPECT_EQ(end->ended, Ended::kDone) << code;
+          EXPECT_EQ(end->rounds, 6);
+        } else {
+          EXPECT_EQ(end.error().exit_code(), 1) << code;
+          EXPECT_EQ(end.error().message.find("round 1: party 'b' gave no answer: "), 0U) << end.error().message;
+        }
+      }
+}
+
+TEST(Exchange, ABudgetThatEndsStillEndsARunThatSpendsOne) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms());
+  exchange->open({.budgets = true});
+  channel.silent = {1};
+  channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame({Kind::kFault, 2, exchange->run(), 1}))});
+  const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->ended, Ended::kBudgetEnded);
+}
+
+// One that is counted as missing and as answered would let a round end before everybody else was heard.
+TEST(Exchange, APartyThatGivesUpARoundAndThenAnswersItIsCountedOnce) {
+  Scripted channel(kMean);
+  auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 1)));
+  exchange->open();
+  channel.silent = {1, 2};
+  const auto code = static_cast<std::uint8_t>(privacy::FaultCode::kInternal);
+  channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame({Kind::kFault, code, exchange->run(), 1}))});
+  channel.push({Arrival::What::kFrame, 1,
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1}, Mean::Reply{1, {2, 20}}))});
+  channel.at_deadline = [&] {
+    channel.silent.clear();
+    channel.join(2);  // c is slow, not lost
+  };
+  const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [](std::int64_t, const Mean::Iterate&) { return false; });
+  ASSERT_TRUE(end);
+  EXPECT_EQ(exchange->meter().communication().answered, (std::vector<std::int64_t>{1, 0, 1}));
+}
+
+TEST(Exchange, AnIntroductionThatCannotBeTrueIsNeverKeptAndNamesItsParty) {
+  const auto check = [](int party, std::string_view) -> Result<void> {
+    if (party == 1) return fail(failed("2147483647 columns"));
+    return {};
+  };
+  Scripted waiting(kMean);
+  auto needs_all = Exchange::make(waiting, terms());
+  const auto refused = needs_all->open({.introduction = check});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "party 'b' introduced itself in a way that cannot be used: 2147483647 columns");
+  EXPECT_EQ(refused.error().exit_code(), 1);
+
+  TemporaryFolder folder;
+  Scripted channel(kMean);
+  Terms kept = terms(rules(OnMissing::kProceed, 2));
+  kept.checkpoint = folder / "checkpoint";
+  auto exchange = Exchange::make(channel, kept);
+  const auto opened = exchange->open({.introduction = check});
+  ASSERT_TRUE(opened && *opened) << opened.error().message;
+  EXPECT_EQ(exchange->left_out(), std::vector<int>{1});
+  ASSERT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
+  EXPECT_EQ((*load_checkpoint(kept.checkpoint))->introductions[1], "");
+  EXPECT_EQ(channel.tasks_to(1), 0);
+}

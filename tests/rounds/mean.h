@@ -37,6 +37,11 @@ struct Mean {
     return gate.unprotected(privacy::Private(std::move(reply)));
   }
 
+  Result<void> check(const Iterate& iterate, int, const Reply& reply) const {
+    if (reply.difference.size() != iterate.estimate.size()) return fail(failed("it does not have the size of the estimate"));
+    return {};
+  }
+
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     ++iterate.round;
     for (const auto& answer : answers)
@@ -49,6 +54,6 @@ struct Mean {
 
   std::int64_t rounds = 1;
 };
-static_assert(rounds::Algorithm<Mean>);
+static_assert(rounds::Algorithm<Mean> && rounds::ChecksReplies<Mean>);
 
 }  // namespace parley::tests

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "parley/wire/decode.h"
+#include "parley/wire/largest.h"
 
 using namespace parley;
 using namespace parley::wire;
@@ -48,6 +49,10 @@ struct Nothing {
 struct Dense {
   std::vector<double> values;
   static void fields(auto& self, auto&& visit) { visit(self.values); }
+};
+struct Names {
+  std::vector<std::string> names;
+  static void fields(auto& self, auto&& visit) { visit(self.names); }
 };
 struct Kept {
   linalg::SparseVector values;
@@ -130,4 +135,30 @@ TEST(Encoding, DamagedBytesAreRefusedOrEncodeBackToThemselves) {
       EXPECT_EQ(encode(*read), bytes);
     }
   }
+}
+
+TEST(Decoding, AListOfNothingIsRefusedBeforeItTakesManyTimesItsBytes) {
+  Bytes empty_texts(4 + 4 * (kMostElements + 1), '\0');
+  const auto promised = static_cast<std::uint32_t>(kMostElements + 1);
+  std::memcpy(empty_texts.data(), &promised, sizeof promised);
+  const auto read = decode<Names>(empty_texts);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "message refused: a list has more elements than any message needs");
+}
+
+TEST(LargestNumber, LooksAtEveryNumberThatIsNotWhole) {
+  Everything message = example();
+  EXPECT_EQ(largest_number(message), 3);
+  message.step = -1e101;
+  EXPECT_EQ(largest_number(message), 1e101);
+  message = example();
+  message.kept.values[1] = -4;
+  EXPECT_EQ(largest_number(message), 4);
+  message.per_class[0].values[0] = 5;
+  EXPECT_EQ(largest_number(message), 5);
+  message.coarse[0] = -6;
+  EXPECT_EQ(largest_number(message), 6);
+  message.blocks[1].weights[0] = 1e300;
+  EXPECT_EQ(largest_number(message), 1e300);
+  EXPECT_EQ(largest_number(Nothing{}), 0);
 }

@@ -7,6 +7,7 @@
 
 #include "parley/algorithms/private_sharing.h"
 #include "parley/algorithms/ridge_factor.h"
+#include "parley/glm/batch.h"
 #include "parley/linalg/vectors.h"
 
 namespace parley::algorithms {
@@ -57,6 +58,48 @@ AdmmSharing::Iterate AdmmSharing::start(std::vector<double> labels) const {
   return iterate;
 }
 
+// Residual and rounding are below what matters beside the labels.
+bool AdmmSharing::small_absolutely(const Iterate& iterate) const {
+  constexpr double kBesideLabels = 1e4;
+  constexpr double kRounding = 0x1p-52;
+  double longest = 0;
+  for (const std::vector<double>& values : iterate.shared) longest = std::max(longest, linalg::l2_norm(values));
+  const double residual = iterate.change * linalg::l2_norm(iterate.consensus);
+  return residual + kRounding * longest <= kBesideLabels * settings_.tolerance * linalg::l2_norm(iterate.labels);
+}
+
+bool AdmmSharing::bounded(const Iterate& iterate) const {
+  if (expected_.noise || expected_.row_norms.empty()) return true;
+  constexpr double kRoom = 10;
+  const double at_zero = glm::mean_loss(objective_.task, std::vector<double>(iterate.labels.size(), 0.0), iterate.labels);
+  const double weights = std::sqrt(2 * at_zero / objective_.l2);
+  for (std::size_t m = 0; m < iterate.shared.size(); ++m) {
+    const double most = kRoom * expected_.row_norms[m] * weights;
+    for (const double value : iterate.shared[m])
+      if (!(std::abs(value) <= most)) return false;
+  }
+  return true;
+}
+
+Result<void> AdmmSharing::check_labels(int party, const std::vector<double>& values) const {
+  if (expected_.records == 0) return {};
+  if (party != expected_.label_holder) return values.empty() ? Result<void>{} : fail(failed("it holds labels, which are another party's"));
+  if (values.size() != expected_.records) return fail(failed("it does not have one label per record that the party introduced"));
+  if (objective_.task != glm::Task::kLinear && !std::all_of(values.begin(), values.end(), [](double y) { return y == 1 || y == -1; }))
+    return fail(failed("it holds labels that are no classes"));
+  return {};
+}
+
+Result<void> AdmmSharing::check(const Iterate& iterate, int party, const Reply& reply) const {
+  if (iterate.round == 0) return check_labels(party, reply.values);
+  if (reply.values.size() != iterate.labels.size()) return fail(failed("it does not have one value per record"));
+  if (expected_.noise) return {};
+  // Twice: the solution of an ill-conditioned system is not exact.
+  if (!(linalg::l2_norm(reply.values) <= 2 * linalg::l2_norm(ask(iterate, party).target)))
+    return fail(failed("its values are larger than any columns could give for this task"));
+  return {};
+}
+
 // c_m = s_m - s + z - u
 AdmmSharing::Task AdmmSharing::ask(const Iterate& iterate, int party) const {
   if (iterate.round == 0) return {};
@@ -90,7 +133,7 @@ Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, priv
 
 Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& task, const ColumnShare& share, Memory& memory,
                                                                   privacy::Gate& gate) const {
-  if (task.target.empty()) return labels(share, gate);
+  if (task.target.empty()) return labels(share, memory, gate);
   const auto records = static_cast<std::size_t>(share.features.rows());
   if (task.target.size() != records) return fail(bad_input({.field = "task"}, "must have one value per record"));
   if (!memory.factor) {
@@ -98,6 +141,9 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& ta
     memory.factor = std::make_shared<const RidgeFactor>(std::move(factor));
   }
   if (share.privacy == nullptr) {
+    // Every answer is n equations in the party's columns.
+    if (memory.targets >= settings_.rounds) return fail(bad_input({.field = "task"}, "is one more than the job's iterations"));
+    ++memory.targets;
     memory.weights = memory.factor->solve(share, task.target);
     return gate.unprotected(privacy::Private(Reply{margins_of(share, memory.weights)}));
   }
@@ -108,12 +154,15 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& ta
   return privacy::derive([](const std::vector<double>& noisy) { return Reply{noisy}; }, values);
 }
 
-// Labels that are public leave as they are; in a run without privacy everything does.
-Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::labels(const ColumnShare& share, privacy::Gate& gate) const {
-  if (share.privacy == nullptr) return gate.unprotected(privacy::Private(Reply{share.labels}));
-  if (!settings_.public_labels && !share.labels.empty())
+// Labels that are public leave as they are; in a run without privacy those do that a site lets go (catalog/site.h). Once.
+Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::labels(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
+  if (memory.asked_for_labels || memory.targets > 0 || !memory.weights.empty())
+    return fail(bad_input({.field = "task"}, "must have one value per record: labels are asked for once, before everything else"));
+  if (share.privacy != nullptr && !settings_.public_labels && !share.labels.empty())
     return fail(bad_input({.field = "labels.public"},
                           "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+  memory.asked_for_labels = true;
+  if (share.privacy == nullptr) return gate.unprotected(privacy::Private(Reply{share.labels}));
   return privacy::derive([](const std::vector<double>& known) { return Reply{known}; }, privacy::Public{share.labels});
 }
 
@@ -136,7 +185,7 @@ Result<AdmmSharing::Iterate> AdmmSharing::absorb(Iterate iterate, const rounds::
   double change = 0;
   std::fill(iterate.mean.begin(), iterate.mean.end(), 0.0);
   for (const auto& answer : answers) {
-    if (answer.reply.values.size() != records) return fail(bad_input({.field = "reply"}, "must have one value per record"));
+    if (answer.reply.values.size() != records) return fail(failed("a reply does not have one value per record"));
     std::vector<double>& kept = iterate.shared[static_cast<std::size_t>(answer.party)];
     change = std::max(change, distance(answer.reply.values, kept));
     kept = answer.reply.values;

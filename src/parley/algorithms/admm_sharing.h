@@ -24,6 +24,16 @@
 // each party's noise is calibrated for all of them, and it charges its own R before the first is drawn. When to stop
 // follows from released values. A party's weights never leave it.
 //
+// Converged is a round whose residuals ||s - z||, ||z - z'||, ||s_m - s_m'|| are small (Boyd et al. 2011, Section 3.3)
+//   relatively:  at most tolerance ||z||;
+//   absolutely:  at most 1e4 tolerance ||y||, and so is what rounding hides of them, 2^-52 max ||s_m||: values of 1e90 have
+//                residuals of 0 and say nothing;
+// and whose values no data contradict: at the optimum l2/2 ||x||^2 is at most the mean loss at 0, so |s_mi| is at most the
+// norm of a row of party m times sqrt(2 phi(0) / l2). It is asked for ten times that.
+//
+// What an honest party sends without noise is H c_m with 0 <= H <= I (the ridge smoother of its columns): never longer than
+// c_m. The coordinator knows c_m, and names who sends more.
+//
 // Labels: the update of z needs them. Before the first round the party that holds them sends them to the coordinator;
 // the values c_m that the others receive depend on them. Without privacy nothing is claimed about them; a private run
 // needs labels that are declared public to the parties (`labels.public = true`), and claims nothing about them either.
@@ -73,7 +83,9 @@ class AdmmSharing {
   };
   struct Memory {
     std::vector<double> weights;  // x_m, then the intercept where the party has the column of ones
-    static void fields(auto& self, auto&& visit) { visit(self.weights); }
+    std::int64_t targets = 0;     // answered; of a run without privacy, where no budget counts them
+    bool asked_for_labels = false;
+    static void fields(auto& self, auto&& visit) { visit(self.weights, self.targets, self.asked_for_labels); }
     std::shared_ptr<const RidgeFactor> factor;   // made again when it is not there
     std::shared_ptr<const PrivateSharing> paid;  // of a private run
   };
@@ -84,6 +96,16 @@ class AdmmSharing {
   // Whether a private run of these settings is possible, whatever the data.
   [[nodiscard]] Result<void> check_private(privacy::Neighbours neighbours) const;
 
+  // What a coordinator knows of the parties before the first round, and holds their replies to.
+  struct Expected {
+    std::size_t records = 0;        // 0: as many as there are labels
+    int label_holder = -1;          // number in the job's list
+    std::vector<double> row_norms;  // of each party, its column of ones included; empty: not known
+    bool noise = false;             // the run is private
+  };
+  void expect(Expected expected) { expected_ = std::move(expected); }
+  [[nodiscard]] Result<void> check(const Iterate& iterate, int party, const Reply& reply) const;
+
   // `labels`: those of the coordinator; empty when a party holds them.
   [[nodiscard]] Iterate start(std::vector<double> labels = {}) const;
   [[nodiscard]] Task ask(const Iterate& iterate, int party) const;
@@ -92,18 +114,26 @@ class AdmmSharing {
   Result<privacy::Released<Reply>> answer(const Task& task, const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   [[nodiscard]] bool done(const Iterate& iterate) const { return iterate.round > settings_.rounds || converged(iterate); }
-  [[nodiscard]] bool converged(const Iterate& iterate) const { return iterate.round > 1 && iterate.change <= settings_.tolerance; }
+  [[nodiscard]] bool converged(const Iterate& iterate) const {
+    return iterate.round > 1 && iterate.change <= settings_.tolerance && small_absolutely(iterate) && bounded(iterate);
+  }
+  // Rounds of a run of these settings: one for the labels, and the rest.
+  [[nodiscard]] static std::int64_t most_rounds(const AdmmSettings& settings) { return std::int64_t{settings.rounds} + 1; }
 
  private:
   AdmmSharing(const glm::Objective& objective, const AdmmSettings& settings, int parties)
       : objective_(objective), settings_(settings), parties_(parties) {}
   [[nodiscard]] double ridge(const ColumnShare& share) const;  // lambda / rho
-  Result<privacy::Released<Reply>> labels(const ColumnShare& share, privacy::Gate& gate) const;
+  [[nodiscard]] bool small_absolutely(const Iterate& iterate) const;
+  [[nodiscard]] bool bounded(const Iterate& iterate) const;
+  [[nodiscard]] Result<void> check_labels(int party, const std::vector<double>& values) const;
+  Result<privacy::Released<Reply>> labels(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const;
 
   glm::Objective objective_;
   AdmmSettings settings_;
   int parties_;
+  Expected expected_;
 };
 static_assert(rounds::Algorithm<AdmmSharing>);
 

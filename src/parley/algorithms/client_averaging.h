@@ -14,6 +14,7 @@
 // threshold at the coordinator reads the noisy average alone and costs nothing. A client charges its own
 // ledger; the claim and whom it trusts: privacy/masking/masked_sum.md.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -93,8 +94,7 @@ class ClientAveraging {
   Result<void> reserve(const RowShare& share, Memory& memory, privacy::Gate& gate) const {
     if (memory.paid != nullptr) return {};
     const auto columns = static_cast<std::size_t>(share.features.cols());
-    PARLEY_TRY(ClientSum sum,
-               ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds, parameter_count(objective_, columns)}));
+    PARLEY_TRY(ClientSum sum, sum_of(parameter_count(objective_, columns)));
     PARLEY_CHECK(sum.reserve(gate));
     memory.paid = std::make_shared<const ClientSum>(std::move(sum));
     return {};
@@ -108,6 +108,20 @@ class ClientAveraging {
     return reply;
   }
 
+  // Keys that no client could agree with, and parts that are on another grid or of another size than the sum, are seen here.
+  // What is under a mask is not: a client can move the sum as it likes, and nobody can tell who did.
+  [[nodiscard]] Result<void> check(const Iterate& iterate, int, const Reply& reply) const {
+    if (iterate.keys.empty()) {
+      if (reply.key.size() != privacy::kMaskKeyBytes || !reply.words.empty()) return fail(failed("it is not a key"));
+      return {};
+    }
+    if (reply.words.size() != iterate.parameters.size() || !reply.key.empty())
+      return fail(failed("it does not have as many parameters as the task"));
+    PARLEY_TRY(const ClientSum sum, sum_of(1));  // the grid is the same for any number of parameters
+    if (reply.grain != sum.grain().exponent) return fail(failed("it is not on the grid of the job"));
+    return {};
+  }
+
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     if (answers.size() != static_cast<std::size_t>(terms_.clients))
       return fail(failed("a client is missing: its mask does not cancel, so nothing can be learnt of the others"));
@@ -115,14 +129,18 @@ class ClientAveraging {
       for (const auto& answer : answers) iterate.keys.push_back(answer.reply.key);
       return iterate;
     }
+    PARLEY_TRY(const ClientSum terms, sum_of(iterate.parameters.size()));
     std::vector<std::int64_t> sum(iterate.parameters.size(), 0);
-    const privacy::Grain grain{answers[0].reply.grain};
-    PARLEY_CHECK(privacy::validate(grain));
+    const privacy::Grain grain = terms.grain();
     for (const auto& answer : answers) {
-      if (answer.reply.words.size() != sum.size() || answer.reply.grain != grain.exponent)
-        return fail(bad_input({.field = "reply"}, "must have as many parameters as the task, on the grid of the other clients"));
+      PARLEY_CHECK(check(iterate, answer.party, answer.reply));
       privacy::add_words(answer.reply.words, sum);
     }
+    for (const std::int64_t word : sum)
+      if (!(std::abs(static_cast<double>(word)) <= terms.largest_sum()))
+        return fail(
+            failed("the clients' sum is larger than clipped updates and their noise can be: a client sent something else, and under "
+                   "masks nobody can tell which"));
     const double share = grain.value() / terms_.clients;
     for (std::size_t c = 0; c < sum.size(); ++c) iterate.parameters[c] += share * static_cast<double>(sum[c]);
     if (parts.threshold_average) keep_largest(objective_, iterate.parameters);
@@ -135,6 +153,10 @@ class ClientAveraging {
  private:
   ClientAveraging(const glm::Objective& objective, const LocalSettings& settings, const ClientTerms& terms)
       : objective_(objective), settings_(settings), terms_(terms) {}
+
+  [[nodiscard]] Result<ClientSum> sum_of(std::size_t parameters) const {
+    return ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds, parameters});
+  }
 
   Result<privacy::Released<Reply>> make_key(Memory& memory, privacy::Gate& gate) const {
     if (!memory.secret.empty()) return fail(bad_input({.field = "task"}, "a client makes one key in a run"));

@@ -45,7 +45,8 @@ Result<ClientSum> ClientSum::make(const privacy::Target& target, const ClientSum
   const double sensitivity = nothing.sensitivity();
   sum.noise_ = {multiplier * kSafeSide * sensitivity / others, shape.clients};
   PARLEY_TRY(sum.event_, privacy::Gate::masked_event(sensitivity, grain, sum.noise_));
-  if (!(shape.clients * (grain.grains(sensitivity) + kTail * grain.grains(sum.noise_.sigma)) < kRoom))
+  sum.largest_sum_ = shape.clients * (grain.grains(sensitivity) + kTail * grain.grains(sum.noise_.sigma));
+  if (!(sum.largest_sum_ < kRoom))
     return fail(bad_input({.field = "privacy.epsilon"}, "is too large for this many clients: their sum would not fit in 62 bits",
                           fmt::format("{}", target.epsilon.value())));
   return sum;

@@ -37,6 +37,8 @@ class ClientSum {
 
   [[nodiscard]] privacy::Grain grain() const { return rule_.grain; }
   [[nodiscard]] privacy::NoiseShare noise() const { return noise_; }
+  // No coordinate of the clients' sum is larger, in grains: what noise would have to be for that has no probability to speak of.
+  [[nodiscard]] double largest_sum() const { return largest_sum_; }
   [[nodiscard]] const privacy::Event& event() const { return event_; }  // of a round
 
  private:
@@ -47,6 +49,7 @@ class ClientSum {
   privacy::ClipRule rule_;
   privacy::NoiseShare noise_;
   privacy::Event event_;
+  double largest_sum_ = 0;
 };
 
 }  // namespace parley::algorithms

@@ -100,12 +100,21 @@ class FederatedAveraging {
         parameters, privacy::Public{public_records(share)});
   }
 
+  // What each party said before the first round that it trains on, by its number in the job: no reply changes its weight.
+  void expect(std::vector<std::int64_t> records) { introduced_ = std::move(records); }
+
+  [[nodiscard]] Result<void> check(const Iterate& iterate, int party, const Reply& reply) const {
+    if (unpacked_size(reply.parameters) != iterate.parameters.size())
+      return fail(failed("it does not have as many parameters as the task"));
+    if (reply.records < 1 || (!introduced_.empty() && reply.records != introduced_[static_cast<std::size_t>(party)]))
+      return fail(failed("its number of records is not the one that the party introduced itself with"));
+    return {};
+  }
+
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     double records = 0;  // n
     for (const auto& answer : answers) {
-      const std::size_t size = unpacked_size(answer.reply.parameters);
-      if (size != iterate.parameters.size() || answer.reply.records < 1)
-        return fail(bad_input({.field = "reply"}, "must have as many parameters as the task, and a number of records"));
+      PARLEY_CHECK(check(iterate, answer.party, answer.reply));
       records += static_cast<double>(answer.reply.records);
     }
     if (answers.size() == 0) return fail(failed("no party answered; there is nothing to average"));
@@ -122,6 +131,7 @@ class FederatedAveraging {
 
   glm::Objective objective_;
   LocalSettings settings_;
+  std::vector<std::int64_t> introduced_;  // at a coordinator
 };
 
 }  // namespace parley::algorithms

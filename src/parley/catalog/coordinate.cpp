@@ -12,12 +12,22 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// A private run whose cost nobody could state is not begun.
-Result<void> check_plans(const Job& job, std::span<const Introduction> parties) {
-  for (const Introduction& said : parties) {
-    const auto plan = privacy::parse_plan(said.plan, said.party + " (plan)");
-    if (!plan || plan->events.empty() || plan->neighbours != job.privacy->neighbours)
-      return fail(failed("party '" + said.party + "' does not say what a private run would charge it"));
+// What a party says about itself, if it can be true.
+Result<Introduction> believed(const Job& job, int party, std::string_view introduction) {
+  PARLEY_TRY(Introduction said, wire::decode<Introduction>(introduction));
+  PARLEY_CHECK(job.federation->check_one(job, party, said));
+  return said;
+}
+
+// By a word of its own about columns or classes no party keeps the others from learning together.
+Result<void> leave_out_the_outvoted(const Job& job, rounds::Exchange& exchange, Coordinated& run) {
+  const std::vector<std::size_t> places = job.federation->outvoted(run.parties);
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    const std::string name = run.parties[*place].party;
+    const auto party = std::find_if(job.parties.begin(), job.parties.end(), [&](const Party& each) { return each.name == name; });
+    PARLEY_CHECK(exchange.leave_out(static_cast<int>(party - job.parties.begin()), "has other columns, bounds or classes than most"));
+    run.parties.erase(run.parties.begin() + static_cast<std::ptrdiff_t>(*place));
+    run.left_out.push_back(name);
   }
   return {};
 }
@@ -26,7 +36,11 @@ Result<void> check_plans(const Job& job, std::span<const Introduction> parties) 
 
 Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const AfterRound& after) {
   Coordinated run;
-  PARLEY_TRY(const auto introductions, exchange.open());
+  const auto check = [&](int party, std::string_view introduction) -> Result<void> {
+    PARLEY_CHECK(believed(job, party, introduction));
+    return {};
+  };
+  PARLEY_TRY(const auto introductions, exchange.open({.introduction = check, .budgets = job.privacy.has_value()}));
   if (!introductions) {
     run.learnt.stop = algorithms::Stop::kInterrupted;
     return run;
@@ -34,12 +48,14 @@ Result<Coordinated> coordinate(const Job& job, rounds::Exchange& exchange, const
   for (const int party : exchange.left_out()) run.left_out.push_back(job.parties[static_cast<std::size_t>(party)].name);
   for (std::size_t p = 0; p < introductions->size(); ++p) {
     if (contains(run.left_out, job.parties[p].name)) continue;
-    PARLEY_TRY(run.parties.emplace_back(), wire::decode<Introduction>((*introductions)[p]));
-    if (run.parties.back().party != job.parties[p].name)
-      return fail(failed("party '" + job.parties[p].name + "' introduced itself under another name"));
+    auto said = believed(job, static_cast<int>(p), (*introductions)[p]);  // also what a checkpoint brings back
+    if (!said)
+      return fail(failed("party '" + job.parties[p].name + "' introduced itself in a way that cannot be used: " + said.error().message));
+    run.parties.push_back(std::move(*said));
   }
+  if (run.parties.empty()) return fail(failed("no party takes part"));
+  if (job.rules.on_missing == rounds::OnMissing::kProceed) PARLEY_CHECK(leave_out_the_outvoted(job, exchange, run));
   PARLEY_CHECK(job.federation->check(job, run.parties));
-  if (job.privacy) PARLEY_CHECK(check_plans(job, run.parties));
   exchange.limit_replies(job.federation->largest_reply(job, run.parties));
   PARLEY_TRY(run.learnt, job.federation->coordinate(job, run.parties, exchange, after));
   run.communication = exchange.meter().communication();
@@ -70,6 +86,7 @@ Result<rounds::Admission> admit(const Job& job, const PartyTable& table) {
   PARLEY_TRY(std::unique_ptr<rounds::Responder> party, job.federation->responder(job, table, gate_of(table)));
   rounds::Admission admission;
   admission.party = std::move(party);
+  if (!job.privacy) admission.rounds = job.federation->rounds(job);  // of a private run its gate counts what it draws
   if (const auto& site = table.site) {
     PARLEY_CHECK(site->expect([&](privacy::Gate& gate) { return job.federation->reserve(job, table, gate); }));
     admission.drawn = [site] { return wire::encode(site->gate().progress()); };

@@ -44,8 +44,15 @@ class Federation {
                                                                              rounds::GateOfRound gate) const = 0;
   // A private party's reservation of everything that it will draw, from this gate.
   [[nodiscard]] virtual Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const = 0;
+  // Rounds that a run of the job has at most: a site answers no others.
+  [[nodiscard]] virtual std::int64_t rounds(const Job& job) const = 0;
+  // Whether what a party says about itself can be true, from the job and from itself: nothing of it was believed before.
+  [[nodiscard]] virtual Result<void> check_one(const Job& job, int party, const Introduction& said) const = 0;
   // Whether parties that introduced themselves so can learn together.
   [[nodiscard]] virtual Result<void> check(const Job& job, std::span<const Introduction> parties) const = 0;
+  // Of parties that do not fit together: those, by their place, that more than half of the others contradict. None where no
+  // party can be missed.
+  [[nodiscard]] virtual std::vector<std::size_t> outvoted(std::span<const Introduction>) const { return {}; }
   // No reply of theirs has more bytes.
   [[nodiscard]] virtual std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const = 0;
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "parley/glm/batch.h"
 
 namespace parley::catalog {
@@ -10,6 +12,14 @@ Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& 
   PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(job.privacy->epsilon));
   PARLEY_TRY(const privacy::Delta delta, privacy::Delta::make(job.privacy->delta.value_or(0)));
   return algorithms::ClientTerms{{epsilon, delta, job.privacy->neighbours}, static_cast<int>(job.parties.size()), run};
+}
+
+std::vector<std::int64_t> introduced_records(const Job& job, std::span<const Introduction> parties) {
+  std::vector<std::int64_t> records(job.parties.size(), 0);
+  for (std::size_t p = 0; p < records.size(); ++p)
+    for (const Introduction& said : parties)
+      if (said.party == job.parties[p].name) records[p] = said.rows;
+  return records;
 }
 
 Result<void> HorizontalFederation::check(const Job& job) const {
@@ -35,6 +45,13 @@ Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::
   return tables;
 }
 
+Result<void> HorizontalFederation::check_one(const Job& job, int party, const Introduction& said) const {
+  PARLEY_CHECK(check_facts(job, party, said));
+  if (!said.labels) return fail(failed("it holds no labels"));
+  if (said.alignment != 0) return fail(failed("its records are its own, and it gives a digest of them"));
+  return check_classes(job, said);
+}
+
 Result<void> HorizontalFederation::check(const Job& job, std::span<const Introduction> parties) const {
   const Introduction& first = parties.front();
   for (const Introduction& other : parties.subspan(1)) {
@@ -47,6 +64,36 @@ Result<void> HorizontalFederation::check(const Job& job, std::span<const Introdu
     if (other.classes != first.classes) return differ("classes", "list them all in labels.classes, and in one order in the schemas");
   }
   return {};
+}
+
+namespace {
+
+// What must be the same at all parties.
+struct Common {
+  int first_number = 0;
+  int column_count = 0;
+  std::vector<std::string> columns;
+  std::vector<double> scales;
+  std::vector<std::string> classes;
+  static void fields(auto& self, auto&& visit) { visit(self.first_number, self.column_count, self.columns, self.scales, self.classes); }
+};
+
+}  // namespace
+
+std::vector<std::size_t> HorizontalFederation::outvoted(std::span<const Introduction> parties) const {
+  std::map<wire::Bytes, std::vector<std::size_t>> alike;
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    const Introduction& said = parties[p];
+    alike[wire::encode(Common{said.first_number, said.column_count, said.columns, said.scales, said.classes})].push_back(p);
+  }
+  const auto most = std::max_element(alike.begin(), alike.end(),
+                                     [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
+  std::vector<std::size_t> others;
+  if (2 * most->second.size() <= parties.size()) return others;  // nobody knows who is right
+  for (auto group = alike.begin(); group != alike.end(); ++group)
+    if (group != most) others.insert(others.end(), group->second.begin(), group->second.end());
+  std::sort(others.begin(), others.end());
+  return others;
 }
 
 // A sparse entry has 12 bytes, a dense one and a masked one 8.

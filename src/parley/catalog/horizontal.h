@@ -17,12 +17,16 @@ inline bool by_clients(const Job& job) {
   return job.privacy && job.privacy->unit == privacy::Unit::kClient;
 }
 Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& run);
+// What each party of the job said that it trains on; 0 for one that has no part in the run.
+std::vector<std::int64_t> introduced_records(const Job& job, std::span<const Introduction> parties);
 
 class HorizontalFederation : public Federation {
  public:
   Result<void> check(const Job& job) const override;
   Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const override;
+  Result<void> check_one(const Job& job, int party, const Introduction& said) const override;
   Result<void> check(const Job& job, std::span<const Introduction> parties) const override;
+  [[nodiscard]] std::vector<std::size_t> outvoted(std::span<const Introduction> parties) const override;
   [[nodiscard]] std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kDisjointRecords; }
   Result<std::vector<Trained>> model(const Job& job, const Held& held) const override;
@@ -57,6 +61,10 @@ class AveragingFederation final : public HorizontalFederation {
         table.run);
   }
 
+  [[nodiscard]] std::int64_t rounds(const Job& job) const override {
+    return std::int64_t{settings_.rounds} + (by_clients(job) ? 1 : 0);  // clients make their keys first
+  }
+
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override {
     return with_algorithm(job, table.train.labels.classes, [&]<class A>(const A& algorithm) -> Result<void> {
       typename A::Memory memory;
@@ -68,7 +76,8 @@ class AveragingFederation final : public HorizontalFederation {
                             const AfterRound& after) const override {
     double row_norm = 0;
     for (const Introduction& party : parties) row_norm = std::max(row_norm, party.row_norm);
-    return with_algorithm(job, parties.front().classes, [&]<class A>(const A& algorithm) -> Result<Learnt> {
+    return with_algorithm(job, parties.front().classes, [&]<class A>(A algorithm) -> Result<Learnt> {
+      if constexpr (requires { algorithm.expect(std::vector<std::int64_t>{}); }) algorithm.expect(introduced_records(job, parties));
       const auto first = algorithm.start(static_cast<std::size_t>(parties.front().column_count), row_norm);
       PARLEY_TRY(auto outcome, rounds::drive(algorithm, first, exchange, [&](std::int64_t round, const typename A::Iterate& iterate) {
                    return !after || after(round, iterate.parameters);

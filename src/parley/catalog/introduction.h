@@ -38,6 +38,12 @@ struct Introduction {
   [[nodiscard]] data::ColumnNames column_names() const;
 };
 
+// Whether its numbers can be true, before any of them sizes anything: against each other, the job and the party's schema. What
+// they are about says the federation (Federation::check_one). An error is for the coordinator: it names no record.
+Result<void> check_facts(const Job& job, int party, const Introduction& said);
+// Likewise of whoever holds labels.
+Result<void> check_classes(const Job& job, const Introduction& said);
+
 struct PartyTable;  // party_table.h
 Introduction introduce(const PartyTable& table);
 

@@ -155,6 +155,7 @@ void read_rounds(Toml section, const Job& job, rounds::Rules& rules) {
   if (section.number("deadline_seconds", seconds, between(0.001, 1e7)))
     rules.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
   section.integer("quorum", rules.quorum, at_least(1));
+  section.number("largest_value", rules.largest_value, above(0));
   if (rules.on_missing != rounds::OnMissing::kWait && !rules.deadline)
     section.reject("on_missing", "needs deadline_seconds: when is a party missing?");
   if (rules.on_missing == rounds::OnMissing::kProceed && job.partition == Partition::kVertical)

@@ -51,7 +51,7 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
   std::vector<rounds::Admission> admitted;
   std::vector<std::unique_ptr<rounds::Responder>> parties;
   std::vector<Introduction> introductions;
-  rounds::Terms terms{.job = job.name + " " + job.digest};
+  rounds::Terms terms{.job = job.name + " " + job.digest, .rules = {.largest_value = job.rules.largest_value}};
   // Everything is looked at before a budget is set at any party.
   std::vector<Introduction> before;
   for (const PartyTable& table : tables) before.push_back(introduce(table));

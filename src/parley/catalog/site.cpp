@@ -53,12 +53,15 @@ Result<void> check_limits(const Site& site, const Job& job) {
   return {};
 }
 
+// Labels of parties with columns go to the coordinator as they are, with privacy and without.
+Result<void> check_labels_leave(const Site& site, const Job& job, const PartyTable& table) {
+  if (table.train.labels.values.empty() || !table.aligned || site.limits.public_labels) return {};
+  return fail(bad_input(about(site, "limits.public_labels"), "is false, and the job would send this site's labels as they are", job.name));
+}
+
 // What a private job takes to be public and this site may know better.
 Result<void> check_public(const Site& site, const Job& job, const PartyTable& table) {
   if (table.train.labels.values.empty()) return {};
-  if (table.aligned && job.labels.declared_public && !site.limits.public_labels)
-    return fail(
-        bad_input(about(site, "limits.public_labels"), "is false, and the job would send this site's labels as they are", job.name));
   // Which classes occur here would be said before the first round, also where they are a convention.
   if (job.objective.task == glm::Task::kLinear || !job.labels.classes.empty()) return {};
   for (const data::ColumnSchema& column : table.train.schema.columns)
@@ -390,6 +393,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   const int number = static_cast<int>(own - job.parties.begin());
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
   PARLEY_CHECK(check_table(site, tables.front()));
+  PARLEY_CHECK(check_labels_leave(site, job, tables.front()));
   tables.front().run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
   tables.front().ids_are_public = !job.privacy || site.limits.public_ids;
   if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, tables.front()));

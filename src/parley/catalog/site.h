@@ -23,7 +23,8 @@
 //   neighbours = "replace-one"         # the relation that the budget is about; other jobs are refused, so that none can
 //                                      # open a second purse
 //   unit = "record"                    # likewise what the budget protects: "record", or "client": this site's whole table
-//   public_labels = false              # whether a job's word that labels are public is taken
+//   public_labels = false              # whether labels leave: a job of parties with columns sends them to the coordinator, with
+//                                      # and without privacy, and is refused otherwise
 //   public_ids = false                 # whether a private job of parties with columns gets a digest of the record ids
 //   records = 2000                     # the public number that stands for n in jobs under add-remove; absent: none is answered
 #pragma once

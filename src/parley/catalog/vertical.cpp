@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "parley/algorithms/ridge_factor.h"
 #include "parley/catalog/private_site.h"
@@ -57,6 +58,14 @@ Result<std::vector<PartyTable>> VerticalFederation::read(const Job& job, std::sp
     tables.back().aligned = true;
   }
   return tables;
+}
+
+Result<void> VerticalFederation::check_one(const Job& job, int party, const Introduction& said) const {
+  PARLEY_CHECK(check_facts(job, party, said));
+  if (said.labels != holds_labels(job, party))
+    return fail(failed(said.labels ? "it says that it holds the labels, which are another party's" : "it holds no labels"));
+  if (!said.labels) return said.classes.empty() ? Result<void>{} : fail(failed("it names classes, and the labels are another party's"));
+  return check_classes(job, said);
 }
 
 Result<void> VerticalFederation::check(const Job& job, std::span<const Introduction> parties) const {
@@ -155,10 +164,18 @@ Result<algorithms::AdmmSharing> AdmmFederation::make(const Job& job) const {
   return algorithms::AdmmSharing::make(objective_of(job, {}), settings, static_cast<int>(job.parties.size()));
 }
 
-Result<Learnt> AdmmFederation::coordinate(const Job& job, std::span<const Introduction>, rounds::Exchange& exchange,
+Result<Learnt> AdmmFederation::coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
                                           const AfterRound& after) const {
   using algorithms::AdmmSharing;
-  PARLEY_TRY(const AdmmSharing algorithm, make(job));
+  PARLEY_TRY(AdmmSharing algorithm, make(job));
+  // Every party is there: none can be missed (job.cpp).
+  AdmmSharing::Expected expected{.records = static_cast<std::size_t>(parties.front().rows), .noise = job.privacy.has_value()};
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    const bool constant = parties[p].labels && job.objective.intercept == glm::Intercept::kPenalised;
+    if (parties[p].labels) expected.label_holder = static_cast<int>(p);
+    expected.row_norms.push_back(std::hypot(parties[p].row_norm, constant ? 1.0 : 0.0));
+  }
+  algorithm.expect(std::move(expected));
   PARLEY_TRY(const auto outcome,
              rounds::drive(algorithm, algorithm.start(), exchange,
                            [&](std::int64_t round, const AdmmSharing::Iterate&) { return !after || after(round, {}); }));

@@ -10,6 +10,7 @@ class VerticalFederation : public Federation {
  public:
   Result<void> check(const Job& job) const override;
   Result<std::vector<PartyTable>> read(const Job& job, std::span<const int> parties) const override;
+  Result<void> check_one(const Job& job, int party, const Introduction& said) const override;
   Result<void> check(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] std::size_t largest_reply(const Job& job, std::span<const Introduction> parties) const override;
   [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kSameRecords; }
@@ -29,6 +30,7 @@ class AdmmFederation final : public VerticalFederation {
   Result<void> check(const Job& job) const override;
   using VerticalFederation::check;
   Result<std::unique_ptr<rounds::Responder>> responder(const Job& job, const PartyTable& table, rounds::GateOfRound gate) const override;
+  [[nodiscard]] std::int64_t rounds(const Job&) const override { return algorithms::AdmmSharing::most_rounds(settings_); }
   Result<void> reserve(const Job& job, const PartyTable& table, privacy::Gate& gate) const override;
   Result<Learnt> coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
                             const AfterRound& after) const override;

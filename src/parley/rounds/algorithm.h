@@ -25,6 +25,8 @@
 //   answer
 //     and absorb check them against their own (an error of answer becomes a fault code; its text stays at the
 //     site);
+//   - where the coordinator can tell that a reply cannot be true, check(iterate, party, reply) says so, and the party is named
+//     (sizes, and what it said about itself). It may run for several parties at once, and its text must not speak of data;
 //   - answer is called once for a round: a repeated request gets the stored bytes. An answer that fails
 //   leaves
 //     Memory as it was;
@@ -48,6 +50,11 @@ concept AsksAll = requires(const A& algorithm, const typename A::Iterate& iterat
 template <class A>
 concept AsksEach = requires(const A& algorithm, const typename A::Iterate& iterate, int party) {
   { algorithm.ask(iterate, party) } -> std::same_as<typename A::Task>;
+};
+
+template <class A>
+concept ChecksReplies = requires(const A& algorithm, const typename A::Iterate& iterate, int party, const typename A::Reply& reply) {
+  { algorithm.check(iterate, party, reply) } -> std::same_as<Result<void>>;
 };
 
 template <class A>

@@ -11,6 +11,7 @@
 #include "parley/rounds/algorithm.h"
 #include "parley/rounds/exchange.h"
 #include "parley/wire/decode.h"
+#include "parley/wire/largest.h"
 
 namespace parley::rounds {
 
@@ -51,10 +52,12 @@ class Replies {
  public:
   explicit Replies(int parties) : answers_(static_cast<std::size_t>(parties)) {}
 
-  Result<void> read(int party, std::string_view payload) {
+  // Valid until the next one of that party.
+  Result<const Reply*> read(int party, std::string_view payload) {
     Answer<Reply>& answer = answers_[static_cast<std::size_t>(party)];
     answer.party = party;
-    return wire::decode_to(answer.reply, payload);
+    PARLEY_CHECK(wire::decode_to(answer.reply, payload));
+    return &answer.reply;
   }
   // Those that were collected, in party order.
   Answers<Reply> of(const Collected& collected) {
@@ -83,7 +86,13 @@ Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Itera
     return std::move(outcome);
   };
   Replies<Reply> replies(exchange.parties());
-  const ReadReply read = [&](int party, std::string_view payload) { return replies.read(party, payload); };
+  // Whatever is wrong with a reply is found here, where it is known whose it is.
+  const ReadReply read = [&](int party, std::string_view payload) -> Result<void> {
+    PARLEY_TRY(const Reply* reply, replies.read(party, payload));
+    if (!(wire::largest_number(*reply) <= exchange.largest_value())) return fail(failed("it holds a number beyond rounds.largest_value"));
+    if constexpr (ChecksReplies<A>) return algorithm.check(outcome.iterate, party, *reply);
+    return {};
+  };
   while (!algorithm.done(outcome.iterate)) {
     if (exchange.stop_asked()) return end(Ended::kStopped);
     PARLEY_TRY(const Collected collected, exchange.ask(task_frames(algorithm, outcome.iterate, exchange), read));

@@ -36,12 +36,14 @@ wire::RunId fresh_run() {
 constexpr const char* kTwice =
     " joined once more; its earlier connection is cut, and a daemon that is still there ends: one name is one daemon";
 
-std::string_view why(privacy::FaultCode code) {
+}  // namespace
+
+std::string_view Exchange::why(privacy::FaultCode code) const {
   switch (code) {
     case privacy::FaultCode::kBadTask:
       return "the task does not fit its data";
     case privacy::FaultCode::kBudgetEnded:
-      return "its privacy budget ended";
+      return expected_.budgets ? "its privacy budget ended" : "it says that a privacy budget ended, and this run spends none";
     case privacy::FaultCode::kNotAllowed:
       return "the site does not allow this job";
     case privacy::FaultCode::kInternal:
@@ -51,8 +53,6 @@ std::string_view why(privacy::FaultCode code) {
   }
   return "for a reason this version does not know";
 }
-
-}  // namespace
 
 Exchange::Exchange(transport::Channel& channel, Terms terms)
     : channel_(&channel), terms_(std::move(terms)), seats_(terms_.parties.size()), meter_(static_cast<int>(terms_.parties.size())) {}
@@ -87,7 +87,8 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   return exchange;
 }
 
-Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
+Result<std::optional<std::vector<wire::Bytes>>> Exchange::open(Expected expected) {
+  expected_ = std::move(expected);
   const auto all_introduced = [&] {
     // A run that goes on does not wait here for parties on other machines; those that live and die with this process
     // are there, and must know the run also when no round is left.
@@ -119,6 +120,14 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open() {
   return kept_.introductions;
 }
 
+Result<void> Exchange::leave_out(int party, const std::string& because) {
+  if (!goes_on_without(party, because)) return fail(failed(fmt::format("party '{}' {}", name_of(party), because)));
+  tell_without(party);
+  kept_.introductions[static_cast<std::size_t>(party)].clear();
+  if (below_quorum()) return fail(failed(fmt::format("fewer parties take part than the quorum; party '{}' {}", name_of(party), because)));
+  return {};
+}
+
 bool Exchange::quorum_introduced() const {
   const auto here = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced; });
   return here >= std::max(1, terms_.rules.quorum);
@@ -136,7 +145,7 @@ bool Exchange::enough(bool late) const {
   std::size_t gave_up = 0;
   for (std::size_t p = 0; p < seats_.size(); ++p) {
     answered += collected_.replies[p] != nullptr ? 1 : 0;
-    gave_up += seats_[p].gave_up ? 1 : 0;
+    gave_up += seats_[p].gave_up && collected_.replies[p] == nullptr ? 1 : 0;
   }
   const auto asked = static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.left_out; }));
   const auto quorum = static_cast<std::size_t>(std::max(1, terms_.rules.quorum));
@@ -325,7 +334,7 @@ bool Exchange::take_while_closing(int party, const wire::Header& header) {
 void Exchange::limit_replies(std::size_t bytes) {
   constexpr std::size_t kRoom = std::size_t{1} << 16;  // for headers, and for other words in an introduction
   for (const wire::Bytes& introduction : kept_.introductions) bytes = std::max(bytes, introduction.size());
-  channel_->limit(bytes + kRoom);
+  channel_->limit(std::min(bytes, wire::kDefaultLimit - kRoom) + kRoom);
 }
 
 Result<void> Exchange::take(const Arrival& arrival) {
@@ -336,10 +345,9 @@ Result<void> Exchange::take(const Arrival& arrival) {
   Seat& seat = seats_[static_cast<std::size_t>(arrival.party)];
   switch (arrival.what) {
     case Arrival::What::kJoined:
-      if (seat.left_out) {  // it need not wait for a task, and may stay for the next run
-        const auto code = static_cast<std::uint8_t>(Refusal::kBegunWithout);
+      if (seat.left_out || seat.barred) {
         say(name_of(arrival.party) + " joined; the run goes on without it");
-        send(arrival.party, transport::shared(wire::make_frame({Kind::kRefuse, code, kept_.run, kept_.round})));
+        tell_without(arrival.party);
         return {};
       }
       say(name_of(arrival.party) + (seat.state == State::kAway ? " joined" : kTwice));
@@ -371,6 +379,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     refuse(party, header, Refusal::kDamaged);
     return {};
   }
+  if (seat.barred) return {};
   if (seat.left_out) {
     // It admitted the job after the run had begun: it need not wait for a task.
     if (header.kind == Kind::kReady && header.run == kept_.run)
@@ -391,24 +400,42 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     return {};
   }
   if (header.kind == Kind::kFault) return take_fault(party, header);
-  if (header.kind == Kind::kReady && seat.state == State::kOpening) {
-    seat.state = State::kReady;
-    // The introduction that the run began with stands.
-    if (!kept_.begun) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame->payload);
-    seat.introduced = true;
-    say_whom_it_waits_for(name_of(party) + " is ready");
-    take_place(party);
-    return {};
-  }
+  if (header.kind == Kind::kReady && seat.state == State::kOpening) return take_introduction(party, *frame);
   if (header.kind != Kind::kReply || seat.state != State::kReady || header.round > kept_.round + 1 ||
       (tasks_.empty() && header.round > kept_.round)) {
     refuse(party, header, Refusal::kUnexpected);
     return {};
   }
-  // An answer to an earlier round came too late, and a second one to this round is the first one again.
-  if (!tasks_.empty() && header.round == kept_.round + 1 && collected_.replies[static_cast<std::size_t>(party)] == nullptr)
+  // An answer to an earlier round came too late, and a second one to this round is the first one again. Who gave up this round
+  // has no answer to it.
+  if (!seat.gave_up && !tasks_.empty() && header.round == kept_.round + 1 && collected_.replies[static_cast<std::size_t>(party)] == nullptr)
     return take_reply(party, bytes, *frame);
   return {};
+}
+
+// The introduction that the run began with stands, whatever the party says when it joins anew.
+Result<void> Exchange::take_introduction(int party, const wire::Frame& frame) {
+  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  if (!kept_.begun && expected_.introduction) {
+    if (const auto fine = expected_.introduction(party, frame.payload); !fine) {
+      const std::string because = "introduced itself in a way that cannot be used: " + fine.error().message;
+      if (!goes_on_without(party, because)) return fail(failed(fmt::format("party '{}' {}", name_of(party), because)));
+      tell_without(party);
+      return {};
+    }
+  }
+  seat.state = State::kReady;
+  if (!kept_.begun) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame.payload);
+  seat.introduced = true;
+  say_whom_it_waits_for(name_of(party) + " is ready");
+  take_place(party);
+  return {};
+}
+
+// It need not wait for a task, and may stay for the next run.
+void Exchange::tell_without(int party) {
+  const auto code = static_cast<std::uint8_t>(Refusal::kBegunWithout);
+  send(party, transport::shared(wire::make_frame({Kind::kRefuse, code, kept_.run, kept_.round})));
 }
 
 // In the thread where the frame arrived. Only a reply to the round that runs is read; everything else about
@@ -428,13 +455,15 @@ Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wir
     meter_.count_answer(party);
     return {};
   }
-  if (terms_.rules.on_missing == OnMissing::kProceed) {
-    seat.gave_up = true;
-    refuse(party, frame.header, Refusal::kDamaged);
-    return {};
-  }
-  return fail(failed(
-      fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1, name_of(party), seat.read->error().message)));
+  const std::string because =
+      fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1, name_of(party), seat.read->error().message);
+  if (terms_.rules.on_missing != OnMissing::kProceed) return fail(failed(because));
+  // A frame that was sent whole and says this was meant so: asked again, the party would say it again.
+  seat.barred = seat.declined = seat.gave_up = true;
+  seat.state = State::kAway;
+  say(because + "; the run goes on without it");
+  refuse(party, frame.header, Refusal::kDamaged);
+  return {};
 }
 
 // Whether a party that will not go on counts as missing. Who takes part is settled when the run opens, before
@@ -460,18 +489,21 @@ Result<void> Exchange::take_fault(int party, const wire::Header& header) {
   if (header.round == 0) {
     const std::string because = fmt::format("does not take part: {}", why(code));
     if (goes_on_without(party, because)) return {};
-    return fail(Error{code == privacy::FaultCode::kBudgetEnded ? Fault::kBudgetEnded : Fault::kFailed,
+    return fail(Error{code == privacy::FaultCode::kBudgetEnded && expected_.budgets ? Fault::kBudgetEnded : Fault::kFailed,
                       fmt::format("party '{}' {}", name_of(party), because)});
   }
-  if (code == privacy::FaultCode::kBudgetEnded) {
+  if (code == privacy::FaultCode::kBudgetEnded && expected_.budgets) {
     collected_.budget_ended = true;
     return {};
   }
-  if (code == privacy::FaultCode::kInternal && terms_.rules.on_missing == OnMissing::kProceed) {
+  // A party that failed in this round may answer the next. Who says that it cannot answer what everybody was asked is not
+  // asked again: no party ends a run that may proceed by a code of its choice.
+  if (terms_.rules.on_missing == OnMissing::kProceed && code == privacy::FaultCode::kInternal) {
     seats_[static_cast<std::size_t>(party)].gave_up = true;
     say(fmt::format("round {}: {} gave no answer: {}", header.round, name_of(party), why(code)));
     return {};
   }
+  if (goes_on_without(party, fmt::format("gave no answer in round {}: {}", header.round, why(code)))) return {};
   return fail(failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
 }
 

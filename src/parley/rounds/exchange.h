@@ -5,6 +5,9 @@
 // round that runs; so a party that was killed finds its place, and one that never noticed just repeats its
 // kept answer. Answers come in any order and are handed on in party order. A bad frame is refused with a code
 // and ends that party's connection; the others do not notice.
+//
+// What a party says is its own word: its introduction and its replies are looked at before anything is made of them. One
+// that cannot be true is that party's fault, and it is named. It ends the run, or (kProceed) the party's part in it.
 #pragma once
 #include <functional>
 #include <optional>
@@ -29,7 +32,8 @@ struct Rules {
   OnMissing on_missing = OnMissing::kWait;
   // Of a round. Of opening the run, when missing means failing; of the rest once a quorum is there, when it means proceeding.
   std::optional<std::chrono::milliseconds> deadline;
-  int quorum = 1;  // fewest answers to proceed with
+  int quorum = 1;                // fewest answers to proceed with
+  double largest_value = 1e100;  // that a reply may hold; a larger one is a fault of the party that sent it
 };
 
 struct Terms {
@@ -53,6 +57,14 @@ struct Collected {
 // party by one at a time.
 using ReadReply = std::function<Result<void>(int party, std::string_view payload)>;
 
+// What parties may say in this run.
+struct Expected {
+  // Whether what a party says about itself can be true; looked at before it is kept.
+  std::function<Result<void>(int party, std::string_view introduction)> introduction;
+  // Sites pay from budgets. In a run without any, a party that says that its own has ended is at fault like one that failed.
+  bool budgets = true;
+};
+
 class Exchange {
  public:
   // Takes up the run of an existing checkpoint of the same job, or begins a new one.
@@ -61,20 +73,24 @@ class Exchange {
   // Introductions in party order, once every party has admitted the job; under kProceed, once every party has said
   // whether it does or is late, and those that do not or are late are left out of the run. Those of a run that has begun stand.
   // Nothing when a stop was asked for.
-  Result<std::optional<std::vector<wire::Bytes>>> open();
+  Result<std::optional<std::vector<wire::Bytes>>> open(Expected expected = {});
   [[nodiscard]] const std::vector<int>& left_out() const { return kept_.left_out; }  // has no introductions
+  // Before the first round: of parties whose introductions contradict each other this one is not believed. The run goes on
+  // without it, or ends.
+  Result<void> leave_out(int party, const std::string& because);
 
   [[nodiscard]] const wire::RunId& run() const { return kept_.run; }
   [[nodiscard]] int parties() const { return static_cast<int>(seats_.size()); }
   [[nodiscard]] std::int64_t rounds_done() const { return kept_.round; }
   [[nodiscard]] const std::string& kept_iterate() const { return kept_.iterate; }  // empty before the first round
+  [[nodiscard]] double largest_value() const { return terms_.rules.largest_value; }
   [[nodiscard]] bool stop_asked() const { return terms_.stop_asked && terms_.stop_asked(); }
   [[nodiscard]] wire::Header next_task() const {
     return {.kind = wire::Kind::kTask, .run = kept_.run, .round = kept_.round + 1, .checked = !channel_->vouches()};
   }
 
   // No reply is larger: whoever sends more is refused before it is all held. What opened the run may come
-  // again.
+  // again. Never above what any frame may have, whatever the parties said about themselves.
   void limit_replies(std::size_t bytes);
 
   // Where the frames of tasks get their memory.
@@ -100,6 +116,7 @@ class Exchange {
     bool introduced = false;
     bool left_out = false;  // did not admit the job, or not in time, and the run began without it
     bool declined = false;  // said by a code that it will not go on; until it joins anew no round waits for it
+    bool barred = false;    // said what cannot be true: it has no part in the rest of the run, also when it joins anew
     bool gave_up = false;   // faulted in this round, or declined; counts as missing
     bool closed = false;
     std::optional<Result<void>> read;  // what came of reading its reply to this round
@@ -109,7 +126,10 @@ class Exchange {
   Result<void> take(const transport::Arrival& arrival);
   Result<void> take_frame(int party, const transport::SharedFrame& bytes);
   Result<void> take_reply(int party, const transport::SharedFrame& bytes, const wire::Frame& frame);
+  Result<void> take_introduction(int party, const wire::Frame& frame);
   Result<void> take_fault(int party, const wire::Header& header);
+  [[nodiscard]] std::string_view why(privacy::FaultCode code) const;
+  void tell_without(int party);
   bool goes_on_without(int party, std::string_view because);
   [[nodiscard]] bool below_quorum() const;
   [[nodiscard]] bool quorum_introduced() const;
@@ -132,6 +152,7 @@ class Exchange {
 
   transport::Channel* channel_;
   Terms terms_;
+  Expected expected_;
   std::vector<Seat> seats_;
   Checkpoint kept_;
   Meter meter_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parley/core/files.h"
+#include "parley/core/text.h"
 
 namespace parley::rounds {
 
@@ -238,6 +239,11 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     if (const auto done = keep(); !done) return stop(header, done.error());
     tell(SiteEvent::What::kRepeated, header, kept_.reply->size());
     return kept_.reply;
+  }
+  if (admission_.rounds > 0 && header.round > admission_.rounds) {
+    Bytes fault = wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed), header.run, header.round});
+    tell(SiteEvent::What::kFaulted, header, fault.size(), "the job promises " + counted(admission_.rounds, "round"));
+    return transport::shared(std::move(fault));
   }
   Answered answered = admission_.party->answer(header, frame.payload);
   transport::SharedFrame answer = std::move(answered.frame);

@@ -4,6 +4,7 @@
 //   task   of a later round: answered, and the answer kept before it leaves
 //          of the round answered last, the same task: the kept bytes again; another task: refused
 //          of an earlier round: refused
+//          of a round that the job does not promise: not answered
 //   refuse the run began without this party: told to the site, and not answered
 //   close  the run is over, and stays over; said back, so that the coordinator need not wonder
 //
@@ -39,6 +40,7 @@ struct Admission {
   std::unique_ptr<Responder> party;
   wire::Bytes introduction;                        // what the coordinator may know before the first round: public facts only
   std::function<void(const Responder&)> at_close;  // the run is over: keep what stays here
+  std::int64_t rounds = 0;                         // that the job promises: a task of a later one is not answered; 0: any
   // Of a private run. How far it has used what it paid for: kept with every answer.
   std::function<wire::Bytes()> drawn;
   // An answer was kept and is about to leave; asked again when the run is taken up, with the answer kept last (round 0:

@@ -14,6 +14,9 @@ namespace parley::wire {
 // Peers may send finite numbers only; a checkpoint brings back what was there.
 enum class Numbers { kFinite, kAny };
 
+// Of a list of texts or of messages. One of nothing but empty texts takes eight times its bytes in memory, and more while it grows.
+inline constexpr std::size_t kMostElements = std::size_t{1} << 24;
+
 class Decoder {
  public:
   Decoder(std::string_view bytes, Numbers numbers) : rest_(bytes), numbers_(numbers) {}
@@ -86,6 +89,7 @@ class Decoder {
       numbers(field.data(), field.size());
     } else {
       const std::size_t elements = count(1);
+      if (elements > kMostElements) return refuse("a list has more elements than any message needs");
       field.clear();
       for (std::size_t e = 0; e < elements && broken_ == nullptr; ++e) take(field.emplace_back());
     }
