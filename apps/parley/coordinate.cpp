@@ -18,6 +18,7 @@
 #include "parley/catalog/report.h"
 #include "parley/catalog/site.h"
 #include "parley/core/address.h"
+#include "parley/core/descriptors.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/privacy/ledger/ledger.h"
@@ -108,6 +109,7 @@ Result<int> tell(const FinishedRun& run, const CoordinateOptions& options) {
 
 Result<int> coordinate(const CoordinateOptions& options) {
   const auto started = std::chrono::steady_clock::now();
+  raise_descriptor_limit();
   PARLEY_CHECK(check_address(options.listen, {.field = "--listen"}, PortZero::kSystemChooses));
   PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
