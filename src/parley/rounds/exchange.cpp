@@ -47,7 +47,9 @@ std::string_view why(privacy::FaultCode code) {
     case privacy::FaultCode::kInternal:
       return "it failed; its own record says why";
     case privacy::FaultCode::kPastLost:
-      return "what it kept of this run is lost or belongs to another, and it releases nothing twice";
+      return "what it kept of this run is lost, or is not of this run or of its data; it releases nothing twice";
+    case privacy::FaultCode::kUnavailable:
+      return "its disk or its ledger does not take what must be kept before it answers; its own record says why";
   }
   return "for a reason this version does not know";
 }
@@ -63,7 +65,6 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   Exchange exchange(channel, std::move(terms));
   std::optional<Checkpoint> found;
   if (!exchange.terms_.checkpoint.empty()) {
-    remove_unfinished(exchange.terms_.checkpoint);
     PARLEY_TRY(found, load_checkpoint(exchange.terms_.checkpoint));
   }
   if (found) {
@@ -357,7 +358,7 @@ Result<void> Exchange::take(const Arrival& arrival) {
 
 Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   Seat& seat = seats_[static_cast<std::size_t>(party)];
-  const auto frame = wire::read_frame(*bytes);
+  const auto frame = wire::read_frame(*bytes, wire::kDefaultLimit, unchecked());
   if (frame && (frame->header.kind == Kind::kReply || frame->header.kind == Kind::kFault) && frame->header.round > 0)
     meter_.count_up(party, bytes->size());
   else
@@ -367,10 +368,6 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     return {};
   }
   const wire::Header& header = frame->header;
-  if (!header.checked && !channel_->vouches()) {
-    refuse(party, header, Refusal::kDamaged);
-    return {};
-  }
   if (seat.left_out) {
     // It admitted the job after the run had begun: it need not wait for a task.
     if (header.kind == Kind::kReady && header.run == kept_.run)
@@ -414,7 +411,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
 // In the thread where the frame arrived. Only a reply to the round that runs is read; everything else about
 // the frame is decided when it is taken.
 void Exchange::read_early(int party, std::string_view bytes) {
-  const auto frame = wire::read_frame(bytes);
+  const auto frame = wire::read_frame(bytes, wire::kDefaultLimit, unchecked());
   if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run || frame->header.round != kept_.round + 1) return;
   Seat& seat = seats_[static_cast<std::size_t>(party)];
   if (!seat.read) seat.read = (*read_)(party, frame->payload);
@@ -470,6 +467,12 @@ Result<void> Exchange::take_fault(int party, const wire::Header& header) {
   if (code == privacy::FaultCode::kInternal && terms_.rules.on_missing == OnMissing::kProceed) {
     seats_[static_cast<std::size_t>(party)].gave_up = true;
     say(fmt::format("round {}: {} gave no answer: {}", header.round, name_of(party), why(code)));
+    return {};
+  }
+  // It goes on when it is opened anew.
+  const bool stopped = code == privacy::FaultCode::kPastLost || code == privacy::FaultCode::kUnavailable;
+  if (stopped && goes_on_without(party, fmt::format("gave no answer: {}", why(code)))) {
+    channel_->drop(party);
     return {};
   }
   return fail(failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
