@@ -18,6 +18,7 @@
 #include "parley/catalog/report.h"
 #include "parley/catalog/site.h"
 #include "parley/core/address.h"
+#include "parley/core/descriptors.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/privacy/ledger/ledger.h"
@@ -59,6 +60,7 @@ std::vector<std::string> notes_on_the_missing(const catalog::Job& job, const cat
   return notes;
 }
 
+constexpr std::chrono::seconds kEnding{2};  // a coordinator that was killed may take a moment to end
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // What the parties' data say about the model stays with them: there is no objective and there are no metrics to report.
@@ -108,6 +110,7 @@ Result<int> tell(const FinishedRun& run, const CoordinateOptions& options) {
 
 Result<int> coordinate(const CoordinateOptions& options) {
   const auto started = std::chrono::steady_clock::now();
+  raise_descriptor_limit();
   PARLEY_CHECK(check_address(options.listen, {.field = "--listen"}, PortZero::kSystemChooses));
   PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
   PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
@@ -117,7 +120,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
   // Two coordinators on one checkpoint would be one run twice. What the folder holds is looked at once it cannot change.
-  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string()));
+  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string(), kEnding));
+  remove_unfinished(options.out);
   const std::filesystem::path checkpoint = std::filesystem::path(options.out) / "checkpoint";
   // However its path is spelt.
   const std::string job_digest = privacy::digest_of(wire::encode(catalog::JobText{"", text.text, text.overrides}));

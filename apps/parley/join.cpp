@@ -7,17 +7,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "apps/parley/signals.h"
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
 #include "parley/catalog/site.h"
+#include "parley/core/descriptors.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
@@ -54,7 +57,7 @@ class Account {
   }
   [[nodiscard]] Result<void> whole() const {
     if (unwritten_.empty()) return {};
-    return fail(failed(file_ + ": cannot be written; nothing leaves that is not accounted for"));
+    return fail(unavailable(file_ + ": cannot be written; nothing leaves that is not accounted for"));
   }
 
   void note(const rounds::SiteEvent& event) {
@@ -76,15 +79,20 @@ class Account {
         return write(event, fmt::format("round {} not answered: {}", event.round, event.text));
       case What::kRefused:
         return write(event, event.text);
+      case What::kForgotten:
+        return write(event, "is forgotten: it was never closed, and others were opened since; " + in_words(event.so_far));
       case What::kClosed:
         unfinished_.reset();
-        return write(event, "over: " + in_words(event.so_far));
+        write(event, "over: " + in_words(event.so_far));
+        if (!event.text.empty()) write(event, "is not remembered to be over: " + event.text);
+        return;
     }
   }
   // The daemon ends, its connection is lost or another run begins: what has left of a run that may never be closed.
   void leave_unfinished() {
     if (const auto run = std::exchange(unfinished_, std::nullopt)) append(unfinished(run->first, run->second));
   }
+  void site(const std::string& what) { append(what); }
   void job(const wire::RunId& run, const std::string& what) { append(of(run) + what); }
   void say(const std::string& what) const {
     if (!quiet_) fmt::print(stderr, "parley: {}\n", what);
@@ -109,16 +117,22 @@ class Account {
   Result<void> write_down() {
     const int file = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     bool good = file >= 0;
-    while (good && !unwritten_.empty()) {
-      const ssize_t wrote = ::write(file, unwritten_.data(), unwritten_.size());
+    std::size_t written = 0;
+    while (good && written < unwritten_.size()) {
+      const ssize_t wrote = ::write(file, unwritten_.data() + written, unwritten_.size() - written);
       if (wrote < 0 && errno == EINTR) continue;
       good = wrote > 0;
-      if (good) unwritten_.erase(0, static_cast<std::size_t>(wrote));
+      if (good) written += static_cast<std::size_t>(wrote);
     }
+    // On disk before what it tells of leaves: after a power cut the account has no gap. What could not be synced is written once
+    // more; devices and pipes have nothing to sync.
+    const bool wrote_all = good;
+    good = good && (::fsync(file) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP);
+    if (good || !wrote_all) unwritten_.erase(0, written);
     const std::string why = good ? "" : std::strerror(errno);
     if (file >= 0) ::close(file);
     if (good) return {};
-    return fail(failed(fmt::format("{}: cannot be written: {}", file_, why)));
+    return fail(unavailable(fmt::format("{}: cannot be written: {}", file_, why)));
   }
   std::string file_;
   bool quiet_;
@@ -150,11 +164,62 @@ Result<void> remember_what_was_accounted(const catalog::Site& site) {
   return {};
 }
 
+constexpr std::chrono::seconds kEnding{2};  // a daemon that was killed or told to end may take a moment
+
+struct Settings {
+  catalog::Site site;
+  transport::Credentials credentials;
+};
+
+Result<Settings> read_settings(const std::string& file) {
+  Settings settings;
+  PARLEY_TRY(settings.site, catalog::read_site(file));
+  PARLEY_CHECK(catalog::check_files(settings.site));
+  PARLEY_TRY(settings.credentials, read_credentials(settings.site.tls, settings.site.name));
+  return settings;
+}
+
+// SIGHUP: the site file and the certificates as they are now. What is wrong with them is said, and the old ones stay.
+void read_again(const std::string& file, Settings& settings, Account& account) {
+  const auto changed = [&]() -> Result<Settings> {
+    PARLEY_TRY(Settings now, read_settings(file));
+    if (now.site.name != settings.site.name)
+      return fail(bad_input({file, 0, "site.name"}, "is another one; that takes a daemon of its own", now.site.name));
+    if (now.site.state != settings.site.state)
+      return fail(bad_input({file, 0, "site.state"}, "is another one; end this daemon and start it again", now.site.state));
+    PARLEY_CHECK(catalog::check_ledger(now.site));
+    return now;
+  }();
+  if (!changed) return account.site("what SITE.toml says now is not used: " + changed.error().message);
+  settings = *changed;
+  account.site("SITE.toml was read again; it holds from the next run on");
+}
+
+// What processes that were killed left unfinished. Nobody else uses the state folder.
+void tidy(const catalog::Site& site) {
+  remove_unfinished(site.state);
+  remove_unfinished(site.ledger);
+  namespace fs = std::filesystem;
+  std::error_code none;
+  for (fs::directory_iterator at(fs::path(site.state) / "models", none), end; !none && at != end; at.increment(none))
+    remove_unfinished(at->path().string());
+  // A ledger that was never finished (ledger_folder.h). Another process may be making one here: that takes a moment, not minutes, and
+  // would fail without harm.
+  std::vector<fs::path> old;
+  for (fs::directory_iterator at(site.ledger, none), end; !none && at != end; at.increment(none))
+    if (at->path().filename().string().starts_with("ledger.making.") &&
+        fs::file_time_type::clock::now() - at->last_write_time(none) > std::chrono::minutes(5))
+      old.push_back(at->path());
+  for (const fs::path& file : old) fs::remove(file, none);
+}
+
 Result<int> join(const JoinOptions& options) {
   if (options.threads > 0) set_thread_count(options.threads);
-  PARLEY_TRY(const catalog::Site site, catalog::read_site(options.site));
-  PARLEY_CHECK(catalog::check_files(site));
-  PARLEY_TRY(transport::Credentials credentials, read_credentials(site.tls, site.name));
+  raise_descriptor_limit();
+  // From here on: who asks for a reading before the daemon is ready gets one when it is.
+  StopSignals signals(StopSignals::Hangup::kIsHeard);
+  PARLEY_TRY(Settings settings, read_settings(options.site));
+  const catalog::Site& site = settings.site;
   // What is kept of a run has the secret of its masks, and answers before they leave: for the site's user alone.
   ::umask(0077);
   std::error_code error;
@@ -162,11 +227,11 @@ Result<int> join(const JoinOptions& options) {
   if (error) return fail(bad_input({site.file, 0, "site.state"}, "the folder cannot be made: " + error.message(), site.state));
 
   // Two daemons on one state would each answer a round: two releases for one charge.
-  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string()));
+  PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string(), kEnding));
 
   PARLEY_CHECK(remember_what_was_accounted(site));
   PARLEY_CHECK(catalog::check_ledger(site));
-  StopSignals signals;
+  tidy(site);
   PARLEY_TRY(Account account, Account::open(site.state, options.quiet));
   std::optional<Fault> kept_out;  // why the last job was not admitted
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
@@ -192,16 +257,26 @@ Result<int> join(const JoinOptions& options) {
     if (event.what == rounds::SiteEvent::What::kOpened) kept_out.reset();
   };
   rounds::Handler handler(admit, site.state, note);
-  transport::GrpcClient client({.address = site.coordinator,
-                                .credentials = std::move(credentials),
-                                .finished = [&] { return options.once && (handler.over() || kept_out); },
-                                .notice = [&](const std::string& what) { account.say(what); },
-                                .lost = [&] { account.leave_unfinished(); }});
-  signals.then([&] { client.stop(); });
-  const auto served = client.serve([&](std::string_view frame) { return handler.respond(frame); });
-  signals.then({});
+  const auto finished = [&] { return options.once && (handler.over() || kept_out); };
+  while (true) {
+    // A run that was admitted stays so: the handler has it, whoever dials.
+    transport::GrpcClient client({.address = site.coordinator,
+                                  .credentials = settings.credentials,
+                                  .finished = finished,
+                                  .notice = [&](const std::string& what) { account.say(what); },
+                                  .lost = [&] { account.leave_unfinished(); },
+                                  .why_not = [&] { return why_not_believed(settings.credentials, site.name, site.coordinator); }});
+    signals.then([&] { client.stop(); });
+    const auto served = client.serve([&](std::string_view frame) { return handler.respond(frame); });
+    signals.then({});
+    if (!served) {
+      account.leave_unfinished();
+      return fail(served.error());
+    }
+    if (signals.asked() || finished() || !signals.hung_up()) break;
+    read_again(options.site, settings, account);
+  }
   account.leave_unfinished();
-  if (!served) return fail(served.error());
   if (!options.once || handler.over() || !kept_out) return 0;
   account.say("this site takes no part in the run; " + site.state + "/jobs.log says why");
   return *kept_out == Fault::kBudgetEnded ? 3 : 1;
@@ -221,7 +296,7 @@ void add_join(CLI::App& app, Exit& exit) {
   verb->add_flag("--quiet", options->quiet, "Nothing on stderr but errors and warnings; the account is in STATE/jobs.log all the same");
   verb->footer(
       "Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting "
-      "for it.");
+      "for it. SIGHUP has it read SITE.toml and its certificates again, for the next run.");
   verb->callback([options, &exit] { exit.finish(join(*options)); });
 }
 

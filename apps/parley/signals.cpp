@@ -12,17 +12,18 @@ namespace parley::app {
 
 namespace {
 
-sigset_t watched() {
+sigset_t watched(StopSignals::Hangup hangup) {
   sigset_t set;
   sigemptyset(&set);
+  if (hangup == StopSignals::Hangup::kIsHeard) sigaddset(&set, SIGHUP);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set, signal);
   return set;
 }
 
 }  // namespace
 
-StopSignals::StopSignals() {
-  const sigset_t set = watched();
+StopSignals::StopSignals(Hangup hangup) : hangup_(hangup) {
+  const sigset_t set = watched(hangup_);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   thread_ = std::thread([this] { watch(); });
 }
@@ -33,9 +34,12 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::watch() {
-  const sigset_t set = watched();
+  const sigset_t set = watched(hangup_);
   for (int signal = 0; ::sigwait(&set, &signal) == 0 && signal != SIGUSR1;) {
-    if (asked_.exchange(true)) ::_exit(1);
+    if (signal == SIGHUP)
+      hung_up_ = true;
+    else if (asked_.exchange(true))
+      ::_exit(1);
     const std::lock_guard lock(mutex_);
     if (wake_) wake_();
   }
@@ -52,7 +56,7 @@ CleanEnd::CleanEnd() {
 void StopSignals::then(std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   wake_ = std::move(wake);
-  if (asked_ && wake_) wake_();
+  if ((asked_ || hung_up_) && wake_) wake_();
 }
 
 }  // namespace parley::app

@@ -1,5 +1,6 @@
 // Ctrl-C and SIGTERM for verbs that wait on a network: a thread of its own receives them, so nothing has to be polled.
-// The first asks for a stop; a second ends the program at once. Made before any other thread.
+// The first asks for a stop; a second ends the program at once. Made before any other thread. For whoever asks for it SIGHUP is
+// received too, and asks that settings are read again; else it ends the program, as when a terminal is closed.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -10,17 +11,21 @@ namespace parley::app {
 
 class StopSignals {
  public:
-  StopSignals();
+  enum class Hangup { kEnds, kIsHeard };
+  explicit StopSignals(Hangup hangup = Hangup::kEnds);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
   [[nodiscard]] bool asked() const { return asked_; }
-  void then(std::function<void()> wake);  // called when a stop is asked for; at once if it was
+  bool hung_up() { return hung_up_.exchange(false); }  // since it was asked last
+  void then(std::function<void()> wake);  // called when a stop or a reading is asked for; at once if it was
 
  private:
   void watch();
+  Hangup hangup_;
   std::atomic<bool> asked_ = false;
+  std::atomic<bool> hung_up_ = false;
   std::mutex mutex_;
   std::function<void()> wake_;
   std::thread thread_;

@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "parley/core/files.h"
+#include "parley/secure/handshake.h"
 #include "parley/secure/certificates.h"
+#include "parley/transport/grpc/client.h"
 
 namespace parley::app {
 
@@ -45,6 +47,13 @@ Result<transport::Credentials> read_credentials(const std::string& folder, const
   using In = secure::Flaw::In;
   const fs::path& file = flaw->in == In::kAuthority ? authority : flaw->in == In::kKey ? key : certificate;
   return fail(bad_input({file.string(), 0, ""}, flaw->what));
+}
+
+std::string why_not_believed(const transport::Credentials& own, const std::string& name, const std::string& address) {
+  // It was good when the daemon began.
+  if (const auto flaw = secure::flaw_of(own.authority, {own.certificate, own.key}, name, std::time(nullptr)))
+    return fmt::format("{} {}; SIGHUP has a new one read", flaw->in == secure::Flaw::In::kAuthority ? "ca.pem" : name + ".pem", flaw->what);
+  return secure::doubt_of(address, own.authority, {own.certificate, own.key}, transport::kCoordinator);
 }
 
 }  // namespace parley::app

@@ -15,4 +15,7 @@ Result<transport::Credentials> read_credentials(const std::string& folder, const
 // same, since who mounts it there may have no other choice.
 void warn_of_open_key(const std::string& file);
 
+// Why the party's certificate, or that of whoever listens there, is not believed; empty: both are, or nobody can be asked.
+std::string why_not_believed(const transport::Credentials& own, const std::string& name, const std::string& address);
+
 }  // namespace parley::app

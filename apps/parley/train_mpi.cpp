@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/private_site.h"
+#include "parley/catalog/same_table.h"
 #include "parley/catalog/site.h"
 #include "parley/catalog/stopwatch.h"
 #include "parley/core/files.h"
@@ -26,24 +28,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::seconds kEnding{2};  // ranks of a run that was killed may take a moment to end
+
 // One rank's party behind its handler.
 class OwnParty {
  public:
   static Result<std::unique_ptr<OwnParty>> read(const catalog::Job& job, int rank, const std::string& out) {
     const int own[] = {rank};
+    const catalog::Party& party = job.parties[static_cast<std::size_t>(rank)];
+    PARLEY_TRY(catalog::SameTable same, catalog::SameTable::of(party.data, party.schema));
     PARLEY_TRY(std::vector<catalog::PartyTable> tables, job.federation->read(job, own));
+    PARLEY_CHECK(same.still());
     const std::string folder = (fs::path(out) / "ranks" / tables.front().party).string();
     std::error_code error;
     fs::create_directories(folder, error);
     // What is kept of a run has answers before they leave: for the user alone.
     if (!error) fs::permissions(folder, fs::perms::owner_all, error);
     if (error) return fail(bad_input({folder, 0, ""}, "the folder cannot be made: " + error.message()));
-    // Ranks of a run that was killed may take a moment to end.
-    PARLEY_TRY(FileLock alone, FileLock::take((fs::path(folder) / "in-use").string()));
-    return std::unique_ptr<OwnParty>(new OwnParty(job, std::move(tables.front()), folder, std::move(alone)));
+    PARLEY_TRY(FileLock alone, FileLock::take((fs::path(folder) / "in-use").string(), kEnding));
+    remove_unfinished(folder);
+    return std::unique_ptr<OwnParty>(new OwnParty(job, std::move(tables.front()), folder, std::move(alone), std::move(same)));
   }
 
-  std::optional<transport::SharedFrame> respond(std::string_view frame) { return handler_.respond(frame); }
+  // The ranks are one program, which vouches for its frames (MpiChannel).
+  std::optional<transport::SharedFrame> respond(std::string_view frame) { return handler_.respond(frame, wire::Unchecked::kAllowed); }
   [[nodiscard]] wire::Bytes memory() const { return party_->memory(); }
   [[nodiscard]] const std::optional<Error>& kept_out() const { return kept_out_; }
   void forget() const {
@@ -53,17 +61,19 @@ class OwnParty {
   }
 
  private:
-  OwnParty(const catalog::Job& job, catalog::PartyTable table, std::string folder, FileLock alone)
+  OwnParty(const catalog::Job& job, catalog::PartyTable table, std::string folder, FileLock alone, catalog::SameTable same)
       : job_(job),
         table_(std::move(table)),
         folder_(std::move(folder)),
         alone_(std::move(alone)),
+        same_(std::move(same)),
         handler_([this](const rounds::Opening& opening) { return noted(admit(opening)); }, folder_,
                  [this](const rounds::SiteEvent& event) {
                    if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out_) kept_out_ = failed(event.text);
                  }) {}
 
   Result<rounds::Admission> admit(const rounds::Opening& opening) {
+    PARLEY_CHECK(same_.as_in(opening));
     if (job_.privacy) {
       // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
       catalog::Job at_rank = job_;
@@ -73,6 +83,7 @@ class OwnParty {
       PARLEY_CHECK(catalog::open_site(at_rank, catalog::objective_of(job_, table_.train.labels.classes), table_, run));
     }
     PARLEY_TRY(rounds::Admission admission, catalog::admit(job_, table_));
+    admission.data = same_.digest();
     party_ = std::move(admission.party);  // what it remembers is read when the run is over
     admission.party = std::make_unique<rounds::BorrowedParty>(*party_);
     return admission;
@@ -86,6 +97,7 @@ class OwnParty {
   catalog::PartyTable table_;
   std::string folder_;
   FileLock alone_;
+  catalog::SameTable same_;
   std::unique_ptr<rounds::Responder> party_;
   std::optional<Error> kept_out_;
   rounds::Handler handler_;

@@ -284,7 +284,7 @@ TEST_F(PrivateRun, TwoSitesOnOneLedgerDoNotAnswerARoundTwice) {
   EXPECT_EQ(header(answer(two, opening())).kind, Kind::kReady);
   const Bytes second = answer(one, task(2));
   EXPECT_EQ(header(second).kind, Kind::kReply);
-  EXPECT_EQ(header(answer(two, task(2))).kind, Kind::kRefuse) << "its answer would be another";
+  expect_fault(answer(two, task(2)), FaultCode::kPastLost);  // its answer would be another
   rounds::Handler again = process();
   expect_fault(answer(again, opening()), FaultCode::kPastLost);
 }
@@ -344,17 +344,17 @@ TEST_F(PrivateRun, AnOlderCopyOfTheLedgerIsRefused) {
   EXPECT_EQ(header(answer(handler, opening())).kind, Kind::kReady) << account_;
 }
 
-TEST_F(PrivateRun, ChangedDataAreNotPaidForByTheOldPlan) {
+TEST_F(PrivateRun, ARunThatIsTakenUpWithOtherDataIsRefused) {
   {
     rounds::Handler handler = process();
     handler.respond(opening());
     handler.respond(task(1));
   }
-  write_table(300);  // another rate, another plan
+  write_table(300);
   rounds::Handler handler = process();
-  handler.respond(opening());
-  expect_fault(answer(handler, task(2)), FaultCode::kInternal);
-  EXPECT_NE(account_.find("charged for another plan"), std::string::npos) << account_;
+  expect_fault(answer(handler, opening()), FaultCode::kPastLost);
+  EXPECT_NE(account_.find("is not the table that this run began with"), std::string::npos) << account_;
+  EXPECT_EQ(header(answer(handler, task(2))).kind, Kind::kRefuse);
 }
 
 TEST_F(PrivateRun, AnotherJobUnderTheNameOfARunIsRefused) {

@@ -79,9 +79,9 @@ class FederationTest(CliTest):
         self.processes.append(process)
         return process
 
-    def coordinate(self, job, out="out", *more):
+    def coordinate(self, job, out="out", *more, **options):
         """Starts a coordinator and waits until it listens; a restarted one listens where it did."""
-        process = self.spawn("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out", out, *more)
+        process = self.spawn("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out", out, *more, **options)
         process.lines = []
         for line in process.stderr:
             process.lines.append(line)

@@ -106,10 +106,10 @@ class Daemons(FederationTest):
         (self.folder / "keys").rename(self.folder / "theirs")
         self.succeeds("keys", "init", "keys")
         self.succeeds("keys", "issue", "keys", "north")
-        self.said_by("north", "who answers has no certificate for the name 'coordinator' from the authority in ca.pem")
+        self.said_by("north", "the certificate of who answers is not from the authority in ca.pem")
         with (self.folder / "keys" / "ca.pem").open("a") as both:
             both.write((self.folder / "theirs" / "ca.pem").read_text())
-        self.said_by("north", "who answers hangs up; it does not believe this site's certificate")
+        self.said_by("north", "who answers does not believe this site's certificate: it is not from the authority of theirs")
 
     def test_keys_that_would_not_be_believed_are_refused_at_start(self):
         job = self.split_by_rows()

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 using namespace parley;
 namespace fs = std::filesystem;
@@ -34,14 +37,51 @@ TEST_F(Files, AFailedWriteLeavesNothingBehind) {
 }
 
 TEST_F(Files, WhatAKilledWriteLeftIsRemovedAndNothingElse) {
-  for (const char* name : {"x", "x.aB3dE9", "x.old", "x.toolong7", "x.dash-1", "y.aB3dE9", "xx.aB3dE9"})
-    ASSERT_TRUE(write_atomically(folder_ / name, "1"));
-  fs::create_directories(folder_ / "x.folder");
-  remove_unfinished(folder_ / "x");
-  remove_unfinished(folder_ / "absent" / "x");
-  EXPECT_FALSE(fs::exists(folder_ / "x.aB3dE9"));
-  for (const char* name : {"x", "x.old", "x.toolong7", "x.dash-1", "y.aB3dE9", "xx.aB3dE9", "x.folder"})
-    EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+  const auto others = {"x", "x.backup", "x.aB3dE9", "x.parley-toolong7", "x.parley-dash-1", "x.parley-", "y.parley-aB3dE9.old"};
+  const auto left = {"x.parley-aB3dE9", "model.json.parley-000000"};
+  for (const auto& names : {others, std::initializer_list<const char*>(left)})
+    for (const char* name : names) ASSERT_TRUE(write_atomically(folder_ / name, "1"));
+  fs::create_directories(folder_ / "x.parley-folder");
+  fs::create_symlink("x", folder_ / "x.parley-linked");
+  remove_unfinished(folder_);
+  remove_unfinished(folder_ / "absent");
+  for (const char* name : left) EXPECT_FALSE(fs::exists(folder_ / name)) << name;
+  for (const char* name : others) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+  for (const char* name : {"x.parley-folder", "x.parley-linked"}) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+}
+
+TEST_F(Files, WhatALiveProcessIsWritingStays) {
+  const std::string name = folder_ / "x.parley-aB3dE9";
+  {
+    const auto writes = FileLock::take(name);
+    ASSERT_TRUE(writes);
+    remove_unfinished(folder_);
+    EXPECT_TRUE(fs::exists(name));
+  }
+  remove_unfinished(folder_);
+  EXPECT_FALSE(fs::exists(name));
+}
+
+TEST_F(Files, FilesWrittenBesideWhoeverRemovesUnfinishedOnesAreAllWhole) {
+  std::atomic<bool> over = false;
+  std::thread removes([&] {
+    while (!over) remove_unfinished(folder_);
+  });
+  for (int i = 0; i < 100; ++i) {
+    const auto done = write_atomically(folder_ / "x", std::to_string(i));
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(read_whole(folder_ / "x").value(), std::to_string(i));
+  }
+  over = true;
+  removes.join();
+}
+
+TEST_F(Files, ALockThatIsGivenBackInTimeIsTaken) {
+  auto held = std::make_optional(FileLock::take(folder_ / "in-use").value());
+  EXPECT_FALSE(FileLock::take(folder_ / "in-use"));
+  std::thread gives_back([&] { held.reset(); });
+  EXPECT_TRUE(FileLock::take(folder_ / "in-use", std::chrono::minutes(5)));
+  gives_back.join();
 }
 
 TEST_F(Files, ASymbolicLinkStaysOneAndItsTargetIsWritten) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
@@ -35,6 +36,13 @@ void expect_refusal(const std::optional<transport::SharedFrame>& frame, Refusal 
   EXPECT_EQ(header(frame).kind, Kind::kRefuse);
   EXPECT_EQ(header(frame).code, static_cast<std::uint8_t>(why));
   EXPECT_EQ((*frame)->size(), wire::kHeaderBytes) << "a refusal has no text";
+}
+
+void expect_fault(const std::optional<transport::SharedFrame>& frame, privacy::FaultCode why) {
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(header(frame).kind, Kind::kFault);
+  EXPECT_EQ(header(frame).code, static_cast<std::uint8_t>(why));
+  EXPECT_EQ((*frame)->size(), wire::kHeaderBytes) << "a fault has no text";
 }
 
 class HandlerTest : public testing::Test {
@@ -190,8 +198,7 @@ TEST_F(HandlerTest, AnAnswerThatMayNotLeaveStaysHere) {
       folder.path());
   site.respond(opening());
   EXPECT_EQ(header(site.respond(task(1))).kind, Kind::kReply);
-  expect_refusal(site.respond(task(2)), Refusal::kWrongRun);
-  expect_refusal(site.respond(task(3)), Refusal::kWrongRun);
+  for (const int round : {2, 3}) expect_fault(site.respond(task(round)), privacy::FaultCode::kPastLost);
   // What was kept is not what left: the run cannot be taken up either.
   const auto fault = site.respond(opening());
   EXPECT_EQ(header(fault).kind, Kind::kFault);
@@ -285,7 +292,93 @@ TEST_F(HandlerTest, TenThousandSpoiledFramesAreRefusedWithACodeAndHarmNothing) {
   EXPECT_EQ(**site.respond(task(3)), **undisturbed.respond(task(3)));
 }
 
-TEST_F(HandlerTest, OfManyRunsThatAreOverTheLatestAreKeptAndThoseThatAreNotOverAll) {
+TEST_F(HandlerTest, WhatNobodyVouchesForIsRefusedWithoutAChecksum) {
+  Handler site = handler(folder.path());
+  const auto unchecked = [](Bytes frame) {
+    for (std::size_t at = 40; at < 48; ++at) frame[at] = '\0';
+    return frame;
+  };
+  expect_refusal(site.respond(unchecked(opening())), Refusal::kDamaged);
+  EXPECT_TRUE(unfinished_runs(folder.path()).empty());
+  site.respond(opening());
+  expect_refusal(site.respond(unchecked(task(1))), Refusal::kDamaged);
+  EXPECT_EQ(unfinished_runs(folder.path()).front().second.rounds, 0);
+  const auto reply = site.respond(unchecked(task(1)), wire::Unchecked::kAllowed);
+  EXPECT_EQ(wire::read_frame(**reply, wire::kDefaultLimit, wire::Unchecked::kAllowed)->header.kind, Kind::kReply) << "in one program";
+}
+
+TEST_F(HandlerTest, ADiskThatTakesNothingIsACodeOfItsOwnUntilTheRunIsOpenedAnew) {
+  const Admit admits = tests::admits(kMean, 2);
+  bool full = false;
+  Handler site(
+      [&](const Opening& about) -> Result<Admission> {
+        PARLEY_TRY(Admission admission, admits(about));
+        admission.leaving = [&](std::int64_t, std::string_view) -> Result<void> {
+          if (full) return fail(unavailable("the disk is full"));
+          return {};
+        };
+        return admission;
+      },
+      folder.path());
+  site.respond(opening());
+  full = true;
+  for (const int round : {1, 1, 2}) expect_fault(site.respond(task(round)), privacy::FaultCode::kUnavailable);
+  full = false;
+  expect_fault(site.respond(task(1)), privacy::FaultCode::kUnavailable);
+  EXPECT_EQ(header(site.respond(opening())).kind, Kind::kReady);
+  EXPECT_EQ(header(site.respond(task(1))).kind, Kind::kReply);
+}
+
+TEST_F(HandlerTest, WhyAMachineDoesNotAdmitIsNotThatTheJobIsNotAllowed) {
+  Error why = unavailable("the ledger is held by another process");
+  Handler site([&](const Opening&) -> Result<Admission> { return fail(why); }, folder.path());
+  expect_fault(site.respond(opening()), privacy::FaultCode::kUnavailable);
+  why.cause = Cause::kPast;
+  expect_fault(site.respond(opening()), privacy::FaultCode::kPastLost);
+  why.cause = Cause::kItsOwn;
+  expect_fault(site.respond(opening()), privacy::FaultCode::kNotAllowed);
+}
+
+TEST_F(HandlerTest, WhatARunBeganWithComesBackWhenItIsTakenUp) {
+  const Admit admits = tests::admits(kMean, 2);
+  std::vector<std::string> began_with;
+  for (const char* data : {"one", "two", "three"}) {
+    Handler site(
+        [&](const Opening& about) -> Result<Admission> {
+          began_with.push_back(about.data);
+          if (about.resumed) return fail(failed("is another table"));
+          PARLEY_TRY(Admission admission, admits(about));
+          admission.data = data;
+          return admission;
+        },
+        folder.path());
+    site.respond(opening());
+    if (began_with.size() == 1) site.respond(task(1));
+  }
+  EXPECT_EQ(began_with, (std::vector<std::string>{"", "one", "one"}));
+}
+
+TEST_F(HandlerTest, RunsThatAreNeverClosedAreBoundedAndThoseWithoutAnswersGoFirst) {
+  Handler site = handler(folder.path());
+  site.respond(opening({200}));
+  site.respond(task(1, 0, {200}));
+  for (std::uint8_t n = 1; n <= 150; ++n) site.respond(opening({n}));
+  const auto open = unfinished_runs(folder.path());
+  EXPECT_EQ(open.size(), 64U);
+  const auto has = [&](std::uint8_t n) {
+    return std::any_of(open.begin(), open.end(), [&](const auto& run) { return run.first == wire::RunId{n}; });
+  };
+  EXPECT_TRUE(has(200)) << "it has answered";
+  EXPECT_TRUE(has(150)) << "it was opened last";
+  EXPECT_FALSE(has(1));
+  const auto forgotten = std::count_if(events.begin(), events.end(), [](const SiteEvent& event) {
+    return event.what == SiteEvent::What::kForgotten;
+  });
+  EXPECT_EQ(forgotten, 151 - 64) << "and the site hears of it";
+  EXPECT_EQ(header(site.respond(task(1, 0, {150}))).kind, Kind::kReply);
+}
+
+TEST_F(HandlerTest, OfManyRunsThatAreOverTheLatestAreKeptBesideThoseThatAreNotOver) {
   const auto kept = [&] {
     return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
   };

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "parley/rounds/drive.h"
+#include "parley/secure/handshake.h"
 #include "tests/transport/three_parties.h"
 
 using namespace parley;
@@ -177,4 +179,65 @@ TEST(Grpc, APartyThatComesTwiceReplacesItsOldConnection) {
 TEST(Grpc, ASecondCoordinatorOnTheSamePortIsRefused) {
   auto server = tests::listen(kNames);
   EXPECT_FALSE(GrpcServer::listen({tests::loopback(server->port()), credentials("coordinator"), kNames}));
+}
+
+// It is dialled again at most every five seconds, and whoever ends a daemon does not wait for that.
+TEST(Dialling, APartyThatWaitsToDialAgainStopsAtOnce) {
+  int port = 0;
+  {
+    const auto server = tests::listen(tests::kNames);
+    port = server->port();
+  }  // nobody listens there any more
+  std::promise<void> said, ended;
+  std::thread party([&] {
+    {
+      bool once = false;
+      GrpcClient client({.address = tests::loopback(port),
+                         .credentials = tests::credentials("a"),
+                         .notice =
+                             [&](const std::string&) {
+                               if (!std::exchange(once, true)) said.set_value();
+                             },
+                         .first_pause = std::chrono::hours(1)});
+      std::thread stops([&] {
+        said.get_future().wait();
+        client.stop();
+      });
+      EXPECT_TRUE(client.serve([](std::string_view) { return std::nullopt; }));
+      stops.join();
+    }
+    ended.set_value();
+  });
+  ASSERT_EQ(ended.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready) << "it ends before its pause does";
+  party.join();
+}
+
+TEST(Handshake, SaysWhichCertificateIsNotBelievedAndWhy) {
+  const secure::KeyPair others = *secure::make_authority("others", {});
+  const auto server_as = [](const Credentials& as) {
+    auto server = GrpcServer::listen({.address = tests::loopback(0), .credentials = as, .parties = tests::kNames});
+    return std::move(*server);
+  };
+  const auto doubt = [](const GrpcServer& server, const Credentials& own) {
+    return secure::doubt_of(tests::loopback(server.port()), own.authority, {own.certificate, own.key}, kCoordinator);
+  };
+  const auto expired = [](const std::string& name) {
+    const auto pair = secure::issue(tests::authority(), name, {.days = -1});
+    return Credentials{tests::authority().certificate, pair->certificate, pair->key};
+  };
+  const Credentials party = tests::credentials("a");
+  const auto good = server_as(tests::credentials("coordinator"));
+  EXPECT_EQ(doubt(*good, party), "");
+  Credentials stranger = tests::credentials("a", others);
+  stranger.authority = tests::authority().certificate;
+  EXPECT_EQ(doubt(*good, stranger),
+            "who answers does not believe this site's certificate: it is not from the authority of theirs");
+  EXPECT_EQ(doubt(*good, expired("a")),
+            "who answers does not believe this site's certificate: it has expired");
+  EXPECT_EQ(doubt(*good, tests::credentials("a", others)), "the certificate of who answers is not from the authority in ca.pem");
+  EXPECT_EQ(doubt(*server_as(expired("coordinator")), party),
+            "the certificate of who answers has expired, by the clock of this machine");
+  const std::string not_a_coordinator = doubt(*server_as(tests::credentials("b")), party);
+  EXPECT_TRUE(not_a_coordinator.starts_with("the certificate of who answers is ")) << not_a_coordinator;
+  EXPECT_EQ(secure::doubt_of(tests::loopback(1), party.authority, {party.certificate, party.key}, kCoordinator), "") << "nobody there";
 }

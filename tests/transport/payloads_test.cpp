@@ -57,11 +57,12 @@ class Noted {
   }
   transport::Respond respond() {
     return [this](std::string_view frame) {
-      auto answer = handler_->respond(frame);
-      const auto asked = wire::read_frame(frame);
+      const auto read = [](std::string_view bytes) { return wire::read_frame(bytes, wire::kDefaultLimit, wire::Unchecked::kAllowed); };
+      auto answer = handler_->respond(frame, wire::Unchecked::kAllowed);
+      const auto asked = read(frame);
       if (asked && asked->header.kind == wire::Kind::kTask) {
         payloads.emplace_back(asked->payload);
-        payloads.emplace_back(wire::read_frame(**answer)->payload);
+        payloads.emplace_back(read(**answer)->payload);
       }
       return answer;
     };

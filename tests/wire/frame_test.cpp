@@ -51,11 +51,13 @@ TEST(Frame, EachKindOfBadFrameHasItsCode) {
   EXPECT_EQ(read_frame(make_frame({static_cast<Kind>(99)}, "")).error(), Refusal::kUnknownKind);
 }
 
-TEST(Frame, WithoutAChecksumItIsReadAsItIs) {
+TEST(Frame, WithoutAChecksumItIsReadOnlyWhereItsProgramVouchesForIt) {
   Header in_memory = header();
   in_memory.checked = false;
   const Bytes bytes = make_frame(in_memory, "payload");
-  ASSERT_TRUE(read_frame(bytes));
-  EXPECT_FALSE(read_frame(bytes)->header.checked);
+  EXPECT_EQ(read_frame(bytes).error(), Refusal::kDamaged);
+  const auto frame = read_frame(bytes, kDefaultLimit, Unchecked::kAllowed);
+  ASSERT_TRUE(frame);
+  EXPECT_FALSE(frame->header.checked);
   EXPECT_EQ(bytes.size(), make_frame(header(), "payload").size());
 }

@@ -9,6 +9,7 @@
 
 #include "parley/catalog/coordinate.h"
 #include "parley/catalog/private_site.h"
+#include "parley/catalog/same_table.h"
 #include "parley/core/address.h"
 #include "parley/core/files.h"
 #include "parley/core/party_name.h"
@@ -391,7 +392,10 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   *own = {site.name, site.data, site.schema, "", own->records};
   if (job.privacy) PARLEY_CHECK(check_reading(site, job, *own));
   const int number = static_cast<int>(own - job.parties.begin());
+  PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
+  PARLEY_CHECK(same.as_in(opening));
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
+  PARLEY_CHECK(same.still());
   PARLEY_CHECK(check_table(site, tables.front()));
   PARLEY_CHECK(check_labels_leave(site, job, tables.front()));
   tables.front().run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
@@ -399,6 +403,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, tables.front()));
   const auto table = std::make_shared<const PartyTable>(std::move(tables.front()));
   PARLEY_TRY(rounds::Admission admission, admit(job, *table));
+  admission.data = same.digest();
   if (table->site) {
     PARLEY_CHECK(remember_private_runs(site));
     account_for(table->site, tell, admission);

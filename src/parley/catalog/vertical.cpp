@@ -25,12 +25,11 @@ algorithms::ColumnShare share_of(const Job& job, const PartyTable& table) {
   return {table.features, table.train.labels.values, constant, table.site ? &table.site->terms() : nullptr};
 }
 
-// Classes are known where the labels are. A party that never learns their names calls them -1 and +1.
-std::vector<std::string> classes_of(const Job& job, std::span<const Introduction> parties) {
+// Classes are known where the labels are. A party that never learns their names calls them -1 and +1, also where it runs in one
+// process with the one that knows: its part of the model is the same bytes either way.
+std::vector<std::string> classes_of(const Job& job, const Introduction& party) {
   if (job.objective.task == glm::Task::kLinear) return {};
-  for (const Introduction& party : parties)
-    if (!party.classes.empty()) return party.classes;
-  return {"-1", "+1"};
+  return party.classes.empty() ? std::vector<std::string>{"-1", "+1"} : party.classes;
 }
 
 }  // namespace
@@ -92,9 +91,9 @@ std::size_t VerticalFederation::largest_reply(const Job&, std::span<const Introd
 
 Result<std::vector<Trained>> VerticalFederation::model(const Job& job, const Held& held) const {
   std::vector<Trained> parts;
-  const std::vector<std::string> classes = classes_of(job, held.parties);
   for (std::size_t p = 0; p < held.memories.size(); ++p) {
     const Introduction& party = held.parties[p];
+    const std::vector<std::string> classes = classes_of(job, party);
     PARLEY_TRY(Trained trained, blank_model(job, objective_of(job, classes), party));
     if (!party.labels) trained.label.clear();
     PARLEY_TRY(std::vector<double> weights, weights_in(held.memories[p]));

@@ -17,11 +17,15 @@ Error bad_input(const Place& place, std::string_view rule, std::string_view valu
   if (!place.field.empty()) message += printable(place.field, 100) + ": ";
   message += printable(rule, 1000);
   if (!value.empty()) message += fmt::format(" (got '{}')", printable(value, 60));
-  return {Fault::kBadInput, message};
+  return {Fault::kBadInput, message, Cause::kItsOwn};
 }
 
 Error failed(std::string message) {
-  return {Fault::kFailed, std::move(message)};
+  return {Fault::kFailed, std::move(message), Cause::kItsOwn};
+}
+
+Error unavailable(std::string message) {
+  return {Fault::kFailed, std::move(message), Cause::kMachine};
 }
 
 }  // namespace parley

@@ -13,9 +13,17 @@ enum class Fault {
   kBudgetEnded = 3,  // exit 3: a privacy budget refused a release; what was learned is kept
 };
 
+// What a peer may be told of the reason, as a code: nothing in it is computed from data.
+enum class Cause {
+  kItsOwn,   // whatever the fault says
+  kMachine,  // a disk or a lock here: full, broken, or held by another process. Later it may work
+  kPast,     // what is here is not what the run began with
+};
+
 struct Error {
   Fault fault = Fault::kFailed;
   std::string message;  // one line, for the person who holds the data; never sent to a peer
+  Cause cause = Cause::kItsOwn;
 
   [[nodiscard]] int exit_code() const { return static_cast<int>(fault); }
 };
@@ -30,5 +38,6 @@ struct Place {
 // "FILE:LINE: FIELD: RULE (got 'VALUE')"; parts that are empty are left out, long values are cut.
 Error bad_input(const Place& place, std::string_view rule, std::string_view value = {});
 Error failed(std::string message);
+Error unavailable(std::string message);  // of Cause::kMachine
 
 }  // namespace parley

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 namespace parley {
@@ -19,7 +20,7 @@ namespace parley {
 namespace {
 
 Error cannot(const char* action, const std::string& path) {
-  return {Fault::kFailed, fmt::format("{}: cannot be {}: {}", path, action, std::strerror(errno))};
+  return unavailable(fmt::format("{}: cannot be {}: {}", path, action, std::strerror(errno)));
 }
 
 // Where `path` leads through symbolic links, whether or not there is a file at the end.
@@ -36,15 +37,46 @@ Result<std::string> end_of_links(const std::string& path) {
   return fail(cannot("written", path));
 }
 
+constexpr std::string_view kUnfinished = ".parley-";  // and six letters or digits: nobody else names a file so
+constexpr std::size_t kLetters = 6;
+
+bool is_unfinished(const std::string& name) {
+  if (name.size() < kUnfinished.size() + kLetters) return false;
+  const std::string_view end = std::string_view(name).substr(name.size() - kUnfinished.size() - kLetters);
+  return end.starts_with(kUnfinished) &&
+         std::all_of(end.begin() + kUnfinished.size(), end.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+// A file that nobody else has, locked as long as it is open. Whoever removes unfinished files may have taken it between being made
+// and being locked: then another is made.
+int make_unfinished(const std::string& path, std::string& name) {
+  while (true) {
+    name = path + std::string(kUnfinished) + std::string(kLetters, 'X');
+    const int file = ::mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0) return file;
+    struct stat made {};
+    const bool taken = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;  // some file systems have no locks
+    if (!taken && ::fstat(file, &made) == 0 && made.st_nlink > 0) return file;
+    ::close(file);
+  }
+}
+
 }  // namespace
 
-Result<FileLock> FileLock::take(const std::string& path) {
+Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds patience) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return fail(cannot("locked", path));
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return FileLock(file);
-  const Error error = errno == EWOULDBLOCK ? Error{Fault::kFailed, path + ": another process holds it"} : cannot("locked", path);
-  ::close(file);
-  return fail(error);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= until) {
+      const Error error = errno == EWOULDBLOCK ? unavailable(path + ": another process holds it") : cannot("locked", path);
+      ::close(file);
+      return fail(error);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return FileLock(file);
 }
 
 FileLock::~FileLock() {
@@ -58,8 +90,8 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
     return fail(
         bad_input({name, 0, ""}, S_ISDIR(there.st_mode) ? "is a folder; a file is wanted" : "is not a regular file, and is left as it is"));
-  std::string temporary = path + ".XXXXXX";
-  const int file = ::mkstemp(temporary.data());
+  std::string temporary;
+  const int file = make_unfinished(path, temporary);
   if (file < 0) return fail(cannot("written", path));
   const auto give_up = [&] {
     const Error error = cannot("written", path);
@@ -78,11 +110,9 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
     done += static_cast<std::size_t>(wrote);
   }
   if (::fsync(file) != 0) return give_up();
-  if (::close(file) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = cannot("written", path);
-    ::unlink(temporary.c_str());
-    return fail(error);
-  }
+  // Renamed while its lock is held, and then no longer unfinished.
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up();
+  if (::close(file) != 0) return fail(cannot("written", path));
   // The new name lasts through a power cut once its folder is on disk too.
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -93,22 +123,18 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
   return {};
 }
 
-void remove_unfinished(const std::string& name) {
-  const auto path = end_of_links(name);
-  if (!path) return;
-  const std::filesystem::path file(*path);
-  const std::string begins = file.filename().string() + ".";
+void remove_unfinished(const std::string& folder) {
   std::error_code error;
-  std::vector<std::filesystem::path> found;
-  for (std::filesystem::directory_iterator at(file.has_parent_path() ? file.parent_path() : ".", error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string other = at->path().filename().string();
-    const bool is_temporary = other.size() == begins.size() + 6 && other.starts_with(begins) &&
-                              std::all_of(other.begin() + static_cast<std::ptrdiff_t>(begins.size()), other.end(),
-                                          [](unsigned char c) { return std::isalnum(c) != 0; });
-    if (is_temporary && at->is_regular_file(error)) found.push_back(at->path());
+  std::vector<std::string> found;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (is_unfinished(at->path().filename().string())) found.push_back(at->path().string());
+  for (const std::string& name : found) {
+    const int file = ::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    struct stat there {};
+    if (::fstat(file, &there) == 0 && S_ISREG(there.st_mode) && ::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(name.c_str());
+    ::close(file);
   }
-  for (const auto& unfinished : found) std::filesystem::remove(unfinished, error);
 }
 
 Result<void> refuse_input(const std::string& output, std::span<const std::string> inputs) {

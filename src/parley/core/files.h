@@ -1,5 +1,6 @@
 // Files that are either whole or absent.
 #pragma once
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +13,9 @@ namespace parley {
 // the new one, never a part, and a crash leaves no half file under the name. A symbolic link stays one: its target is
 // written. What is there and is no regular file (a folder, a device, a pipe) is refused.
 Result<void> write_atomically(const std::string& path, std::string_view content);
-// Removes what a process that was killed while it wrote `path` left beside it; for whoever is alone in writing it.
-void remove_unfinished(const std::string& path);
+// Removes what processes that were killed while they wrote atomically left in a folder, not in folders below it. What a process that is alive
+// writes stays: it holds a lock on it.
+void remove_unfinished(const std::string& folder);
 
 // An error when `output` is one of the files that a command reads, by whatever name or link: writing it would destroy what was given.
 Result<void> refuse_input(const std::string& output, std::span<const std::string> inputs);
@@ -26,8 +28,9 @@ Result<std::string> read_whole(const std::string& path, std::size_t limit = std:
 // Held by one process at a time, from when it is made to the end of the object or of the process, however that ends.
 class FileLock {
  public:
-  // Makes the file where it is not there; an error when another process holds it.
-  static Result<FileLock> take(const std::string& path);
+  // Makes the file where it is not there; an error when another process holds it for longer than `patience`. One that was
+  // just killed or told to end may take a moment.
+  static Result<FileLock> take(const std::string& path, std::chrono::milliseconds patience = {});
   FileLock(FileLock&& other) noexcept : file_(other.file_) { other.file_ = -1; }
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

@@ -211,7 +211,7 @@ template <class Function, class... From>
 }
 
 // Why a party gives no answer. A code without text: nothing in it is computed from data.
-enum class FaultCode : std::uint8_t { kBadTask = 1, kBudgetEnded = 2, kNotAllowed = 3, kInternal = 4, kPastLost = 5 };
+enum class FaultCode : std::uint8_t { kBadTask = 1, kBudgetEnded = 2, kNotAllowed = 3, kInternal = 4, kPastLost = 5, kUnavailable = 6 };
 
 template <class Stream, class T>
 Stream& operator<<(Stream& stream, const Private<T>&) {

@@ -49,7 +49,9 @@ std::string_view Exchange::why(privacy::FaultCode code) const {
     case privacy::FaultCode::kInternal:
       return "it failed; its own record says why";
     case privacy::FaultCode::kPastLost:
-      return "what it kept of this run is lost or belongs to another, and it releases nothing twice";
+      return "what it kept of this run is lost, or is not of this run or of its data; it releases nothing twice";
+    case privacy::FaultCode::kUnavailable:
+      return "its disk or its ledger does not take what must be kept before it answers; its own record says why";
   }
   return "for a reason this version does not know";
 }
@@ -63,7 +65,6 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   Exchange exchange(channel, std::move(terms));
   std::optional<Checkpoint> found;
   if (!exchange.terms_.checkpoint.empty()) {
-    remove_unfinished(exchange.terms_.checkpoint);
     PARLEY_TRY(found, load_checkpoint(exchange.terms_.checkpoint));
   }
   if (found) {
@@ -365,7 +366,7 @@ Result<void> Exchange::take(const Arrival& arrival) {
 
 Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   Seat& seat = seats_[static_cast<std::size_t>(party)];
-  const auto frame = wire::read_frame(*bytes);
+  const auto frame = wire::read_frame(*bytes, wire::kDefaultLimit, unchecked());
   if (frame && (frame->header.kind == Kind::kReply || frame->header.kind == Kind::kFault) && frame->header.round > 0)
     meter_.count_up(party, bytes->size());
   else
@@ -375,10 +376,6 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     return {};
   }
   const wire::Header& header = frame->header;
-  if (!header.checked && !channel_->vouches()) {
-    refuse(party, header, Refusal::kDamaged);
-    return {};
-  }
   if (seat.barred) return {};
   if (seat.left_out) {
     // It admitted the job after the run had begun: it need not wait for a task.
@@ -441,7 +438,7 @@ void Exchange::tell_without(int party) {
 // In the thread where the frame arrived. Only a reply to the round that runs is read; everything else about
 // the frame is decided when it is taken.
 void Exchange::read_early(int party, std::string_view bytes) {
-  const auto frame = wire::read_frame(bytes);
+  const auto frame = wire::read_frame(bytes, wire::kDefaultLimit, unchecked());
   if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run || frame->header.round != kept_.round + 1) return;
   Seat& seat = seats_[static_cast<std::size_t>(party)];
   if (!seat.read) seat.read = (*read_)(party, frame->payload);
@@ -503,8 +500,11 @@ Result<void> Exchange::take_fault(int party, const wire::Header& header) {
     say(fmt::format("round {}: {} gave no answer: {}", header.round, name_of(party), why(code)));
     return {};
   }
-  if (goes_on_without(party, fmt::format("gave no answer in round {}: {}", header.round, why(code)))) return {};
-  return fail(failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
+  if (!goes_on_without(party, fmt::format("gave no answer in round {}: {}", header.round, why(code))))
+    return fail(failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
+  // A party that lost its past or its disk goes on when it is opened anew.
+  if (code == privacy::FaultCode::kPastLost || code == privacy::FaultCode::kUnavailable) channel_->drop(party);
+  return {};
 }
 
 }  // namespace parley::rounds

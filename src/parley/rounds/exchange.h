@@ -141,6 +141,7 @@ class Exchange {
   void send_task(int party);
   void take_place(int party);
   void refuse(int party, const wire::Header& about, wire::Refusal why);
+  [[nodiscard]] wire::Unchecked unchecked() const { return channel_->vouches() ? wire::Unchecked::kAllowed : wire::Unchecked::kRefused; }
   [[nodiscard]] bool enough(bool late) const;
   [[nodiscard]] std::string names_of(const std::function<bool(std::size_t party)>& chosen) const;
   [[nodiscard]] std::string missing() const;

@@ -1,7 +1,9 @@
 #include "parley/rounds/handler.h"
 
 #include <algorithm>
+#include <compare>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,9 +29,10 @@ struct KeptFile {
   std::int64_t rounds_answered = 0;
   std::int64_t bytes_left = 0;
   bool is_private = false;
+  std::string data;
   static void fields(auto& self, auto&& visit) {
     visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn, self.rounds_answered,
-          self.bytes_left, self.is_private);
+          self.bytes_left, self.is_private, self.data);
   }
 };
 
@@ -58,7 +61,14 @@ std::vector<std::filesystem::directory_entry> kept_files(const std::string& fold
 }
 
 constexpr std::size_t kRunsOver = 64;       // of which is known that they are over
+constexpr std::size_t kRunsOpen = 64;       // that may be taken up again
 constexpr std::size_t kLargestOver = 4096;  // bytes: there is no answer and no memory in it
+
+privacy::FaultCode code_of(const Error& why, privacy::FaultCode otherwise) {
+  if (why.fault == Fault::kBudgetEnded) return privacy::FaultCode::kBudgetEnded;
+  if (why.cause == Cause::kMachine) return privacy::FaultCode::kUnavailable;
+  return why.cause == Cause::kPast ? privacy::FaultCode::kPastLost : otherwise;
+}
 
 }  // namespace
 
@@ -93,11 +103,11 @@ Bytes Handler::refuse(const wire::Header& about, Refusal why) {
 }
 
 Bytes Handler::not_admitted(const wire::Header& about, const Error& why) {
-  return stay_out(about, why.fault == Fault::kBudgetEnded ? privacy::FaultCode::kBudgetEnded : privacy::FaultCode::kNotAllowed, why);
+  return stay_out(about, code_of(why, privacy::FaultCode::kNotAllowed), why);
 }
 
 Bytes Handler::past_lost(const wire::Header& about, const Error& why) {
-  return stay_out(about, privacy::FaultCode::kPastLost, why);
+  return stay_out(about, code_of(why, privacy::FaultCode::kPastLost), why);
 }
 
 Bytes Handler::stay_out(const wire::Header& about, privacy::FaultCode code, const Error& why) {
@@ -119,26 +129,45 @@ Result<void> Handler::keep() {
                 .job_digest = kept_.job_digest,
                 .rounds_answered = kept_.so_far.rounds,
                 .bytes_left = kept_.so_far.bytes,
-                .is_private = kept_.is_private};
+                .is_private = kept_.is_private,
+                .data = kept_.data};
   if (admission_.party != nullptr) file.memory = admission_.party->memory();
   if (admission_.drawn) file.drawn = admission_.drawn();
   return write_atomically(file_of(*run_), wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
 }
 
 // Of runs that are over little is kept, and of the oldest nothing: whoever opens one of those again finds a run that the
-// ledger knows and of which nothing is kept, which is refused (resuming.md). Runs that may be taken up again all stay.
-void Handler::forget_old_runs() const {
+// ledger knows and of which nothing is kept, which is refused (resuming.md). So it is with a private run that was never closed; an
+// open one begins anew.
+void Handler::forget_old_runs() {
   namespace fs = std::filesystem;
   if (folder_.empty()) return;
-  std::vector<std::pair<fs::file_time_type, fs::path>> over;
+  struct Past {
+    bool answered = false;
+    fs::file_time_type when;
+    wire::RunId run{};
+    SoFar so_far;
+    auto operator<=>(const Past& other) const { return std::tie(answered, when, run) <=> std::tie(other.answered, other.when, other.run); }
+  };
+  std::vector<Past> over, open;
   std::error_code ignored;
   for (const fs::directory_entry& entry : kept_files(folder_)) {
-    if (entry.file_size(ignored) > kLargestOver) continue;
-    if (const auto stored = read_kept(entry.path().string()); stored && stored->file.over)
-      over.emplace_back(entry.last_write_time(ignored), entry.path());
+    const auto stored = read_kept(entry.path().string());
+    if (!stored || stored->run == run_) continue;
+    const KeptFile& file = stored->file;
+    if (!file.over)
+      open.push_back({file.rounds_answered > 0, entry.last_write_time(ignored), stored->run, {file.rounds_answered, file.bytes_left}});
+    else if (entry.file_size(ignored) <= kLargestOver)
+      over.push_back({false, entry.last_write_time(ignored), stored->run, {}});
   }
   std::sort(over.begin(), over.end());
-  for (std::size_t i = 0; i + kRunsOver < over.size(); ++i) fs::remove(over[i].second, ignored);
+  std::sort(open.begin(), open.end());
+  // The run that was opened last is one of either kind, and stays.
+  for (std::size_t i = 0; i + kRunsOver <= over.size(); ++i) fs::remove(file_of(over[i].run), ignored);
+  for (std::size_t i = 0; i + kRunsOpen <= open.size(); ++i) {
+    fs::remove(file_of(open[i].run), ignored);
+    if (observer_) observer_({SiteEvent::What::kForgotten, open[i].run, 0, 0, {}, open[i].so_far});
+  }
 }
 
 // What was kept of the run, if anything was.
@@ -155,7 +184,8 @@ Result<std::optional<Handler::BroughtBack>> Handler::bring_back(const wire::RunI
                       file.over,
                       file.job_digest,
                       {file.rounds_answered, file.bytes_left},
-                      file.is_private},
+                      file.is_private,
+                      std::move(file.data)},
                      std::move(file.memory),
                      std::move(file.drawn)};
 }
@@ -165,11 +195,12 @@ Result<void> Handler::take_up(const Opening& opening, const BroughtBack& back) {
   if (opening.resumed) PARLEY_CHECK(admission_.party->restore(back.memory));
   kept_ = back.kept;
   kept_.is_private |= static_cast<bool>(admission_.drawn);
+  kept_.data = admission_.data;
   return admission_.leaving ? admission_.leaving(kept_.round, kept_.reply ? *kept_.reply : Bytes{}) : Result<void>{};
 }
 
-std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes) {
-  const auto frame = wire::read_frame(bytes);
+std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes, wire::Unchecked unchecked) {
+  const auto frame = wire::read_frame(bytes, wire::kDefaultLimit, unchecked);
   if (!frame) return transport::shared(refuse({}, frame.error()));
   switch (frame->header.kind) {
     case Kind::kOpen:
@@ -209,10 +240,11 @@ Bytes Handler::open(const wire::Frame& frame) {
     kept_ = back.kept;
     return not_admitted(header, failed("the run is over"));
   }
-  const Opening opening{header.run, std::string(frame.payload), resumed, back.drawn};
+  const Opening opening{header.run, std::string(frame.payload), resumed, back.drawn, back.kept.data};
   auto admission = admit_(opening);
   if (!admission) return not_admitted(header, admission.error());
   run_ = header.run;
+  stopped_.reset();
   admission_ = std::move(*admission);
   if (const auto done = take_up(opening, back); !done) {
     admission_ = {};
@@ -223,12 +255,14 @@ Bytes Handler::open(const wire::Frame& frame) {
     admission_ = {};
     return not_admitted(header, done.error());
   }
+  forget_old_runs();
   tell(SiteEvent::What::kOpened, header, 0, resumed ? "resumed" : "");
   return ready();
 }
 
 transport::SharedFrame Handler::task(const wire::Frame& frame) {
   const wire::Header& header = frame.header;
+  if (run_ == header.run && stopped_) return stopped(header);
   if (run_ != header.run || admission_.party == nullptr) return transport::shared(refuse(header, Refusal::kWrongRun));
   if (header.round < 1) return transport::shared(refuse(header, Refusal::kUnexpected));
   if (header.round < kept_.round) return transport::shared(refuse(header, Refusal::kOldRound));
@@ -251,7 +285,7 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     tell(SiteEvent::What::kFaulted, header, answer->size(), admission_.party->last_error());
     return answer;
   }
-  kept_ = {header.round, digest, answer, false, kept_.job_digest, kept_.so_far, kept_.is_private};
+  kept_ = {header.round, digest, answer, false, kept_.job_digest, kept_.so_far, kept_.is_private, std::move(kept_.data)};
   const auto safe = [&]() -> Result<void> {
     PARLEY_CHECK(keep());
     return admission_.leaving ? admission_.leaving(header.round, *answer) : Result<void>{};
@@ -266,11 +300,16 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
   return answer;
 }
 
-// What could not be kept does not leave, and nothing after it.
+// What could not be kept does not leave, and nothing after it until the run is opened anew.
 transport::SharedFrame Handler::stop(const wire::Header& about, const Error& why) {
   admission_ = {};
+  stopped_ = code_of(why, privacy::FaultCode::kPastLost);
   tell(SiteEvent::What::kFaulted, about, 0, why.message);
-  return transport::shared(refuse(about, Refusal::kWrongRun));
+  return stopped(about);
+}
+
+transport::SharedFrame Handler::stopped(const wire::Header& about) const {
+  return transport::shared(wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(*stopped_), about.run, about.round}));
 }
 
 Bytes Handler::close(const wire::Frame& frame) {
@@ -278,7 +317,7 @@ Bytes Handler::close(const wire::Frame& frame) {
   if (run_ != header.run) return refuse(header, Refusal::kWrongRun);
   if (!kept_.over) {
     if (admission_.party != nullptr && admission_.at_close) admission_.at_close(*admission_.party);
-    kept_ = {kept_.round, 0, nullptr, true, kept_.job_digest, kept_.so_far, kept_.is_private};
+    kept_ = {kept_.round, 0, nullptr, true, kept_.job_digest, kept_.so_far, kept_.is_private, {}};
     admission_ = {};
     const auto done = keep();
     forget_old_runs();

@@ -13,6 +13,9 @@
 // computing it again reveals nothing twice; an answer that was kept is sent again bit for bit. Fresh noise for an
 // old round would be an unpaid release. The argument in full: privacy/ledger/resuming.md.
 //
+// Runs that were opened and never closed are bounded, like those that are over: the oldest is forgotten, first of those that have
+// answered nothing. Opened again, an open run begins anew, and one that was charged is refused by its ledger.
+//
 // A bad frame is refused with a code. An answer that fails is a fault code; its text stays in the site's own
 // record.
 #pragma once
@@ -34,6 +37,7 @@ struct Opening {
   std::string job;       // its text, the same for every party
   bool resumed = false;  // this run was admitted here before and is not over
   std::string drawn;     // then: what Admission::drawn said when its last answer was kept
+  std::string data;      // then: what Admission::data said when it was admitted first
 };
 
 struct Admission {
@@ -41,6 +45,8 @@ struct Admission {
   wire::Bytes introduction;                        // what the coordinator may know before the first round: public facts only
   std::function<void(const Responder&)> at_close;  // the run is over: keep what stays here
   std::int64_t rounds = 0;                         // that the job promises: a task of a later one is not answered; 0: any
+  // What the party computes with, as a digest that stays here: a run that is taken up again goes on with the same or not at all.
+  std::string data;
   // Of a private run. How far it has used what it paid for: kept with every answer.
   std::function<wire::Bytes()> drawn;
   // An answer was kept and is about to leave; asked again when the run is taken up, with the answer kept last (round 0:
@@ -64,7 +70,7 @@ bool knows_private_runs(const std::string& folder);
 
 // What happened, for the site's account; never sent.
 struct SiteEvent {
-  enum class What { kOpened, kNotAdmitted, kLeftOut, kAnswered, kRepeated, kFaulted, kRefused, kClosed };
+  enum class What { kOpened, kNotAdmitted, kLeftOut, kAnswered, kRepeated, kFaulted, kRefused, kClosed, kForgotten };
   What what = What::kOpened;
   wire::RunId run{};
   std::int64_t round = 0;
@@ -80,7 +86,7 @@ class Handler {
   // coordinator.
   Handler(Admit admit, std::string folder, SiteObserver observer = {});
 
-  std::optional<transport::SharedFrame> respond(std::string_view frame);
+  std::optional<transport::SharedFrame> respond(std::string_view frame, wire::Unchecked unchecked = wire::Unchecked::kRefused);
   [[nodiscard]] bool over() const { return kept_.over; }  // the run that was opened last was closed
 
  private:
@@ -92,6 +98,7 @@ class Handler {
     std::int64_t job_digest = 0;
     SoFar so_far;
     bool is_private = false;  // drew from a plan, or was about to
+    std::string data;
   };
   struct BroughtBack {
     Kept kept;
@@ -103,6 +110,7 @@ class Handler {
   Result<void> take_up(const Opening& opening, const BroughtBack& back);
   transport::SharedFrame task(const wire::Frame& frame);
   transport::SharedFrame stop(const wire::Header& about, const Error& why);
+  [[nodiscard]] transport::SharedFrame stopped(const wire::Header& about) const;
   wire::Bytes close(const wire::Frame& frame);
   wire::Bytes refuse(const wire::Header& about, wire::Refusal why);
   wire::Bytes not_admitted(const wire::Header& about, const Error& why);
@@ -110,7 +118,7 @@ class Handler {
   wire::Bytes stay_out(const wire::Header& about, privacy::FaultCode code, const Error& why);
   [[nodiscard]] std::string file_of(const wire::RunId& run) const;
   Result<void> keep();
-  void forget_old_runs() const;
+  void forget_old_runs();
   void tell(SiteEvent::What what, const wire::Header& about, std::size_t bytes, std::string text = {});
 
   Admit admit_;
@@ -119,6 +127,7 @@ class Handler {
   std::optional<wire::RunId> run_;
   Admission admission_;
   Kept kept_;
+  std::optional<privacy::FaultCode> stopped_;  // why no task of the run is answered until it is opened anew
 };
 
 }  // namespace parley::rounds

@@ -127,7 +127,7 @@ class Party final : public Responder {
       case Fault::kFailed:
         break;
     }
-    return privacy::FaultCode::kInternal;
+    return error.cause == Cause::kMachine ? privacy::FaultCode::kUnavailable : privacy::FaultCode::kInternal;
   }
 
   A algorithm_;

@@ -99,7 +99,7 @@ std::size_t promised_size(std::string_view beginning) {
   return payload > kDefaultLimit ? 0 : kHeaderBytes + payload;
 }
 
-tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit) {
+tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit, Unchecked unchecked) {
   if (bytes.size() > limit) return tl::unexpected(Refusal::kTooLarge);
   if (bytes.size() < kHeaderBytes) return tl::unexpected(Refusal::kCutOff);
   Layout layout;
@@ -107,7 +107,8 @@ tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limi
   if (layout.magic != kMagic) return tl::unexpected(Refusal::kNotAFrame);
   if (layout.version != kProtocolVersion) return tl::unexpected(Refusal::kWrongVersion);
   if (layout.payload != bytes.size() - kHeaderBytes) return tl::unexpected(Refusal::kCutOff);
-  if (layout.checksum != 0 && layout.checksum != checksum(bytes)) return tl::unexpected(Refusal::kDamaged);
+  if (layout.checksum == 0 ? unchecked == Unchecked::kRefused : layout.checksum != checksum(bytes))
+    return tl::unexpected(Refusal::kDamaged);
   if (layout.kind < static_cast<std::uint8_t>(Kind::kOpen) || layout.kind > static_cast<std::uint8_t>(Kind::kKept))
     return tl::unexpected(Refusal::kUnknownKind);
   if (layout.round < 0) return tl::unexpected(Refusal::kDamaged);

@@ -7,7 +7,7 @@
 //          8-23  run
 //         24-31  round, counted from 1; 0 before the first
 //         32-39  bytes of the payload
-//         40-47  XXH3-64 of everything else; 0: none
+//         40-47  XXH3-64 of everything else; 0: none, which only frames that never leave their program may have
 //         48-    payload
 //
 // The checksum finds accidents; strangers are kept out by mutual TLS. A frame is checked before any of it is
@@ -101,6 +101,11 @@ Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing, Bytes roo
 // be believed.
 std::size_t promised_size(std::string_view beginning);
 
-tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit = kDefaultLimit);
+// Whether a frame may come without a checksum: between parts of one program, which vouches for it. From anybody else it is
+// damaged: tasks and jobs are told apart by their checksums.
+enum class Unchecked { kRefused, kAllowed };
+
+tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit = kDefaultLimit,
+                                        Unchecked unchecked = Unchecked::kRefused);
 
 }  // namespace parley::wire

@@ -9,14 +9,17 @@ namespace {
 
 Error database_error(const std::string& file, int code) {
   std::string_view reason;
+  Cause cause = Cause::kMachine;
   switch (code & 0xff) {
     // The statements are fixed, so it is the file that does not fit them.
     case SQLITE_ERROR:
       reason = "was tampered with or damaged: its tables are not those of a ledger";
+      cause = Cause::kItsOwn;
       break;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       reason = "is damaged or not a ledger";
+      cause = Cause::kItsOwn;
       break;
     case SQLITE_READONLY:
       reason = "is read-only: nothing can be charged, so nothing is released";
@@ -37,7 +40,7 @@ Error database_error(const std::string& file, int code) {
       break;
   }
   return {Fault::kFailed,
-          reason.empty() ? fmt::format("ledger {}: {}", file, sqlite3_errstr(code)) : fmt::format("ledger {}: {}", file, reason)};
+          reason.empty() ? fmt::format("ledger {}: {}", file, sqlite3_errstr(code)) : fmt::format("ledger {}: {}", file, reason), cause};
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ namespace parley::transport {
 
 namespace {
 
-constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{5000};
 constexpr std::chrono::milliseconds kConnecting{20000};
 constexpr std::chrono::seconds kParting{2};
@@ -30,17 +29,19 @@ void* tag(Tag which) {
 }
 
 // Why nobody could be reached. The usual reasons have words that say what to look at; others are gRPC's own.
-std::string in_words(const grpc::Status& status) {
+std::string in_words(const grpc::Status& status, const std::function<std::string()>& why_not) {
   if (status.ok()) return "who answers ended the connection without a word; a run may just have ended there";
   const std::string& said = status.error_message();
   const auto about = [&](const char* what) { return said.find(what) != std::string::npos; };
   if (about("Connection refused")) return "nobody listens there";
   if (about("DNS resolution failed")) return "no such host is known";
-  if (about("certificate verify failed"))
-    return std::string("who answers has no certificate for the name '") + kCoordinator + "' from the authority in ca.pem";
-  if (about("handshake failed") || about("Socket closed") || about("Connection reset"))
-    return "who answers hangs up; it does not believe this site's certificate, or is no coordinator";
-  return printable(said, 160);
+  const bool verified = !about("certificate verify failed");
+  if (verified && !about("andshake") && !about("Socket closed") && !about("Connection reset") && !about("Broken pipe"))
+    return printable(said, 160);
+  // gRPC says that it failed and not why; whoever knows certificates shakes hands once more and looks.
+  if (std::string why = why_not ? why_not() : ""; !why.empty()) return why;
+  if (!verified) return std::string("who answers has no certificate for the name '") + kCoordinator + "' from the authority in ca.pem";
+  return "who answers hangs up, for a reason that is not in the certificates; it is no coordinator, or ends, or has too many visitors";
 }
 
 // One stream, from dialling to its end. All of it happens in the thread that calls hold(): a party has one
@@ -157,14 +158,23 @@ struct GrpcClient::Core {
   grpc::CompletionQueue queue;
   grpc::Alarm alarm;  // wakes whoever waits on the queue
   std::atomic<bool> stopped = false;
+  std::string reason_of, said_reason;
 
   ~Core() {
     alarm.Cancel();
+    // A watch on the channel ends when its time is over or its channel is gone: the one that waits in a pause need not be waited for.
+    channel.reset();
     queue.Shutdown();
     void* what = nullptr;
     bool ok = false;
     while (queue.Next(&what, &ok)) {
     }
+  }
+  // In words; looked for again only when gRPC has something else to say.
+  const std::string& reason(const grpc::Status& status) {
+    const std::string now = std::to_string(status.error_code()) + status.error_message();
+    if (now != std::exchange(reason_of, now)) said_reason = in_words(status, dialing.why_not);
+    return said_reason;
   }
   [[nodiscard]] bool over() const { return stopped || (dialing.finished && dialing.finished()); }
   void notice(const std::string& what) const {
@@ -206,7 +216,7 @@ GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(kCoordinator);
   arguments.SetMaxReceiveMessageSize(kLargestMessage);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, static_cast<int>(kFirstPause.count()));
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, static_cast<int>(core_->dialing.first_pause.count()));
   // How long connecting may take: several times back and forth between continents, on busy machines.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnecting.count()));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(kLongestPause.count()));
@@ -219,7 +229,8 @@ GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
 GrpcClient::~GrpcClient() = default;
 
 Result<void> GrpcClient::serve(const Respond& respond) {
-  auto pause = kFirstPause;
+  const auto first_pause = core_->dialing.first_pause;
+  auto pause = first_pause;
   std::string said;
   while (true) {
     grpc::Status status;
@@ -229,15 +240,15 @@ Result<void> GrpcClient::serve(const Respond& respond) {
       return fail(failed("the coordinator turns this party away: its certificate names no party of the job"));
     if (status.error_code() == kTakenOver)
       return fail(failed("another daemon with this one's certificate joined, and has taken its place; this one ends"));
-    if (heard) pause = kFirstPause;
+    if (heard) pause = first_pause;
     if (heard && core_->dialing.lost) core_->dialing.lost();
-    const std::string why = !heard        ? "cannot reach " + core_->dialing.address + " yet: " + in_words(status)
+    const std::string why = !heard        ? "cannot reach " + core_->dialing.address + " yet: " + core_->reason(status)
                             : status.ok() ? "the coordinator at " + core_->dialing.address + " ended the connection; dialling again"
                                           : "the connection to " + core_->dialing.address + " was lost; dialling again";
     if (why != std::exchange(said, heard ? std::string{} : why)) core_->notice(why);
     core_->pause(pause);
     if (core_->stopped) return {};
-    pause = std::min(2 * pause, kLongestPause);
+    pause = std::max(pause, std::min(2 * pause, kLongestPause));
   }
 }
 

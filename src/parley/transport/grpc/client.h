@@ -24,6 +24,9 @@ struct Dialing {
   std::function<void(const std::string& what)> notice;  // connected, lost: for people
   std::function<void()> lost;                           // a connection over which something came is gone; it is dialled again
   std::chrono::milliseconds keepalive{20000};           // likewise for the coordinator
+  // Asked when whoever answers hangs up during or after the handshake: what is wrong with a certificate, in words; empty: nothing is.
+  std::function<std::string()> why_not;
+  std::chrono::milliseconds first_pause{50};  // before it is dialled again; twice as long each time, to five seconds
 };
 
 class GrpcClient {

@@ -10,7 +10,9 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "parley/core/descriptors.h"
 #include "parley/transport/grpc/chunks.h"
+#include "parley/transport/grpc/front.h"
 #include "parley/transport/grpc/keepalive.h"
 
 namespace parley::transport {
@@ -21,6 +23,20 @@ constexpr std::size_t kUnread = 4;                          // frames of a party
 constexpr std::size_t kUnreadBytes = std::size_t{1} << 20;  // and of how many bytes, before the last of them
 constexpr std::size_t kUnsent = 16;                         // frames that may wait for a party that does not read
 constexpr std::chrono::seconds kParting{2};
+// For gRPC's own wakeups, checkpoint, model and result: what a run needs to go on, however many dial in.
+constexpr std::size_t kReserve = 48;
+
+// How many strangers there is room for. One that was turned away takes a descriptor until gRPC has closed it, so each
+// counts twice; so does a party, which may come anew before its old connection is gone.
+Result<std::size_t> room_for_strangers(std::size_t parties, std::size_t wanted) {
+  const std::size_t limit = descriptor_limit();
+  const std::size_t taken = open_descriptors() + kReserve + 2 * parties;
+  constexpr std::size_t kFewest = 4;
+  if (limit < taken + 2 * kFewest)
+    return fail(failed(fmt::format("{} open files are allowed here, and a run with {} parties needs {}; ulimit -n allows more", limit,
+                                   parties, taken + 2 * kFewest)));
+  return std::min(wanted, (limit - taken) / 2);
+}
 
 // Someone who has no place here.
 class TurnedAway final : public grpc::ServerGenericBidiReactor {
@@ -37,6 +53,8 @@ struct GrpcServer::Core final : grpc::CallbackGenericService {
   class Stream;
 
   Listening listening;
+  std::unique_ptr<Front> front;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
   std::mutex mutex;
   std::condition_variable changed;  // something arrived
@@ -175,6 +193,7 @@ grpc::ServerGenericBidiReactor* GrpcServer::Core::CreateReactor(grpc::GenericCal
   if (context->method() != kMethod) return new TurnedAway(grpc::StatusCode::UNIMPLEMENTED, "");
   const int party = party_of(*context);
   if (party < 0) return new TurnedAway(grpc::StatusCode::PERMISSION_DENIED, "not a party of this job");
+  front->is_of(context->peer(), party);
   const std::lock_guard lock(mutex);
   auto* stream = new Stream(*this, party);
   ++alive;
@@ -211,22 +230,34 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(Listening listening) {
   tls.pem_key_cert_pairs.push_back({listening.credentials.key, listening.credentials.certificate});
   core->listening = std::move(listening);
   std::unique_ptr<GrpcServer> server(new GrpcServer(std::move(core)));
+  Core& made = *server->core_;
+  PARLEY_TRY(const std::size_t strangers, room_for_strangers(made.listening.parties.size(), made.listening.strangers));
+  PARLEY_TRY(made.front, Front::listen({.address = made.listening.address,
+                                        .strangers = strangers,
+                                        .from_one = std::max<std::size_t>(1, strangers / 4),
+                                        .patience = made.listening.patience,
+                                        .silence = made.listening.keepalive}));
+  server->port_ = made.front->port();
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(server->core_->listening.address, grpc::SslServerCredentials(tls), &server->port_);
+  using FromFd = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  made.acceptor = builder.experimental().AddExternalConnectionAcceptor(FromFd::FROM_FD, grpc::SslServerCredentials(tls));
   builder.RegisterCallbackGenericService(server->core_.get());
   builder.SetMaxReceiveMessageSize(kLargestMessage);
-  // Two coordinators on one port would share its parties between them.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  for (const auto& [name, value] : keepalive(server->core_->listening.keepalive)) builder.AddChannelArgument(name, value);
-  server->core_->server = builder.BuildAndStart();
-  if (server->core_->server == nullptr || server->port_ == 0)
-    return fail(bad_input({.field = "--listen"}, "cannot be listened on; is the address taken, or not of this machine?",
-                          server->core_->listening.address));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(made.listening.patience.count()));
+  for (const auto& [name, value] : keepalive(made.listening.keepalive)) builder.AddChannelArgument(name, value);
+  made.server = builder.BuildAndStart();
+  if (made.server == nullptr) return fail(failed("the coordinator's end of gRPC could not be made"));
+  made.front->open([&made](int descriptor) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = descriptor;
+    made.acceptor->HandleNewConnection(&connection);
+  });
   return server;
 }
 
 GrpcServer::~GrpcServer() {
   if (core_->server == nullptr) return;
+  core_->front->close();
   {
     std::unique_lock lock(core_->mutex);
     const auto delivered = [&] {
