@@ -75,8 +75,8 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
   if (job.privacy) {
     PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
     outcome.notes = outcome.privacy->notes;
-    outcome.trained.provenance.privacy = outcome.privacy->statement;
-    for (catalog::Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
+    stamp(*outcome.privacy, outcome.trained.provenance);
+    for (catalog::Trained& part : outcome.parts) stamp(*outcome.privacy, part.provenance);
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
   for (const catalog::Introduction& party : run.parties)

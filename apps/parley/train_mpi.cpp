@@ -142,7 +142,7 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     if (job.privacy) {
       PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
       outcome.notes = outcome.privacy->notes;
-      for (catalog::Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
+      for (catalog::Trained& part : outcome.parts) stamp(*outcome.privacy, part.provenance);
     }
     outcome.trained = outcome.parts.front();
     outcome.communication = run->communication;

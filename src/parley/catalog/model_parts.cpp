@@ -97,6 +97,7 @@ Result<void> save(const std::vector<Trained>& parts, const std::string& director
     PARLEY_CHECK(save(parts[p], in(directory, folder)));
     json["parts"].push_back({{"party", parts[p].part->party}, {"path", folder + "/model.json"}});
   }
+  json["privacy"] = privacy_json(parts.front().provenance);
   return write_atomically(in(directory, "model.json"), json.dump(1) + "\n");
 }
 

@@ -78,10 +78,11 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
     return fail(bad_input({place, 0, "table"},
                           "its bounds were found in the data; a private run needs bounds that a person has confirmed "
                           "(confirmed = true)"));
+  if (finds_columns(job, train))
+    return fail(bad_input({job.file, 0, "data.features"},
+                          "is missing: how many columns there are would be found in the data; state it, or features in the schema"));
   if (finds_classes(job, train) && !by_convention(job, train.labels.classes))
-    return fail(
-        bad_input({job.file, 0, "labels.classes"},
-                  "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema"));
+    return fail(classes_are_missing(job));
   return {};
 }
 
@@ -149,8 +150,19 @@ Result<std::vector<std::string>> public_classes(const Job& job, const data::Data
   return std::move(made.labels.classes);
 }
 
+Error classes_are_missing(const Job& job) {
+  return bad_input({job.file, 0, "labels.classes"},
+                   "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema");
+}
+
 Covered covered_by(const Job& job) {
   return job.federation && job.federation->holding() == privacy::Holding::kSameRecords ? Covered::kMessages : Covered::kModel;
+}
+
+void stamp(const PrivacyReport& report, Provenance& provenance) {
+  provenance.privacy = report.statement;
+  provenance.claimed = report.claimed;
+  provenance.covered = report.claimed && report.covered == Covered::kModel;
 }
 
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
@@ -234,9 +246,6 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   if (!section.delta)
     site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
                                        with_commas(static_cast<long long>(site->facts_.records))));
-  if (finds_columns(job, train))
-    site->notes_.emplace_back(
-        "data.features was not given: the number of columns is the largest index in the file, and is taken as public");
   if (finds_classes(job, train))
     site->notes_.push_back(fmt::format("labels.classes was not given: that labels are {} and {} is a convention, and is taken as public",
                                        train.labels.classes[0], train.labels.classes[1]));

@@ -3,7 +3,7 @@
 //
 // Everything that decides about noise, steps or bounds here comes from the job, the schema, d and the number of records:
 // n under replace-one, privacy.records under add-remove. They are public.
-// A column without a public bound, a bound or level that nobody confirmed, classes other than -1/1 and 0/1 that nobody listed, a rule that drops rows (n would depend on
+// A column without a public bound, a LIBSVM table whose number of columns nobody states, a bound or level that nobody confirmed, classes other than -1/1 and 0/1 that nobody listed, a rule that drops rows (n would depend on
 // the data) and a free intercept are refused.
 #pragma once
 #include <cstdint>
@@ -16,6 +16,7 @@
 
 #include "parley/algorithms/private_terms.h"
 #include "parley/catalog/job.h"
+#include "parley/catalog/trained.h"
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
 #include "parley/glm/objective.h"
@@ -62,6 +63,8 @@ struct PublicFacts {
 // The classes of a model, in the order in which the job or the schema lists them. Of a private one they are no others: those that occur would be found in the data. Where nobody
 // lists any they are as they were read, and open() refuses the table unless they are -1/1 or 0/1.
 Result<std::vector<std::string>> public_classes(const Job& job, const data::Dataset& train);
+
+Error classes_are_missing(const Job& job);
 
 // Which run the site pays for, and who limits what it may cost. By default a run of its own, within a budget that the job
 // sets where the ledger has none.
@@ -132,6 +135,8 @@ class PrivateSite {
 };
 
 Covered covered_by(const Job& job);
+// Writes into a model what is claimed, and whether it is covered.
+void stamp(const PrivacyReport& report, Provenance& provenance);
 // The claim in words; `seed`: what the noise came from, if from one.
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed);
 // The loudest of the plan, and a warning where it leaves little to learn.

@@ -174,7 +174,8 @@ Result<Outcome> run_single(const Job& job, const Watch& watch) {
                         kVersion,
                         job.seed,
                         hides_count(job) ? site->facts().records : tables.train.rows(),
-                        outcome.privacy ? outcome.privacy->statement : kNotPrivate};
+                        kNotPrivate};
+  if (outcome.privacy) stamp(*outcome.privacy, trained.provenance);
 
   PARLEY_TRY(outcome.train, score(trained, tables.train));
   if (tables.test) {

@@ -107,7 +107,7 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
     }
     PARLEY_TRY(outcome.privacy, privacy_across(federation, reports, tables.front().site->terms().target.delta));
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
-    for (Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
+    for (Trained& part : outcome.parts) stamp(*outcome.privacy, part.provenance);
   }
   outcome.trained = outcome.parts.front();
   PARLEY_CHECK(measure(federation, tables, outcome));

@@ -226,8 +226,7 @@ void keep_part(const Site& site, const Job& job, const PartyTable& table, const 
   const std::filesystem::path folder = part_in(site.state, run);
   parts->front().provenance.run = wire::hex(run);
   if (table.site)
-    if (const auto report = table.site->report())
-      parts->front().provenance.privacy = "Of what this party sent, not of this part: " + report->statement;
+    if (const auto report = table.site->report()) stamp(*report, parts->front().provenance);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (const auto saved = save(parts->front(), folder.string()); !saved)

@@ -1,0 +1,127 @@
+"""What stands beside a claim: nothing that data decide, unless it is released or marked as not covered."""
+import json
+import random
+import unittest
+
+from parley_cli import CliTest
+
+SINGLE = """
+[job]
+name = "leaks"
+task = "logistic"
+[model]
+l1_radius = 3.0
+[algorithm]
+name = "frank-wolfe"
+iterations = 4
+[data]
+bound = 1.0
+[privacy]
+epsilon = 2.0
+delta = 1e-5
+[[party]]
+name = "site"
+data = "a.libsvm"
+"""
+
+SEVERAL = """
+[job]
+name = "leaks"
+partition = "horizontal"
+task = "logistic"
+[algorithm]
+name = "fedavg"
+iterations = 2
+clip = 1.0
+[data]
+bound = 1.0
+[privacy]
+epsilon = 2.0
+delta = 1e-5
+[[party]]
+name = "a"
+data = "a.libsvm"
+[[party]]
+name = "b"
+data = "b.libsvm"
+"""
+
+
+def table(seed, rows=60, labels=("-1", "1")):
+    draw = random.Random(seed)
+    return [f"{draw.choice(labels)} 1:{draw.uniform(-1, 1):.3f} 2:{draw.uniform(-1, 1):.3f}" for _ in range(rows)]
+
+
+class Leaks(CliTest):
+    def lines(self, name, lines):
+        return self.write(name, "\n".join(lines) + "\n")
+
+    def model(self, out):
+        return json.loads((self.folder / out / "model.json").read_text())
+
+
+class DataDecideNothing(Leaks):
+    def test_the_number_of_columns_of_a_private_model_is_stated(self):
+        for job in (SINGLE, SEVERAL):
+            self.write("job.toml", job)
+            self.lines("a.libsvm", table(1))
+            self.lines("b.libsvm", table(2))
+            told = self.refuses("train", "job.toml", "--out", "out", "--quiet", says="data.features: is missing")
+            self.assertFalse((self.folder / "ledger").exists())
+            # One record with a column that nobody else has changes not even the refusal.
+            self.lines("a.libsvm", [*table(1)[:-1], "1 9:1"])
+            self.assertEqual(self.refuses("train", "job.toml", "--out", "out", "--quiet"), told)
+            self.succeeds("train", "job.toml", "--set", "data.features=9", "--set", f"privacy.ledger=ledger-{len(job)}", "--out", f"paid-{len(job)}", "--quiet")
+            self.assertEqual(self.model(f"paid-{len(job)}")["column_count"], 9)
+        self.write("job.toml", SINGLE)
+        self.refuses("plan", "job.toml", says="data.features: is missing")
+        # A schema may state it; without privacy the data may.
+        self.write("schema.toml", "[table]\nbound = 1\nfeatures = 9\nfirst_index = 1\n")
+        self.succeeds("train", "job.toml", "--set", "party.site.schema=schema.toml", "--set", "privacy.ledger=other", "--out", "schema", "--quiet")
+        self.write("job.toml", SINGLE.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", ""))
+        self.succeeds("train", "job.toml", "--out", "open", "--quiet")
+
+    def test_no_record_decides_what_the_classes_of_several_parties_are_called(self):
+        self.write("job.toml", SEVERAL)
+        self.lines("b.libsvm", table(2, labels=("1",)))
+        called = []
+        for label in ("1", "0", "-1"):
+            self.lines("a.libsvm", [*table(1, labels=("1",))[:-1], f"{label} 1:0.5"])
+            self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger=ledger{label}", "--out", f"out{label}", "--quiet")
+            called.append(self.model(f"out{label}")["classes"])
+        self.assertEqual(called, [["-1", "1"]] * 3)
+        self.lines("a.libsvm", [*table(1)[:-1], "3 1:0.5"])
+        self.refuses("train", "job.toml", "--set", "data.features=2", "--quiet", says="labels.classes: is missing")
+
+
+class EveryModelSays(Leaks):
+    def setUp(self):
+        super().setUp()
+        self.lines("a.libsvm", table(1))
+        self.lines("b.libsvm", table(2))
+
+    def test_what_is_claimed_and_whether_its_weights_are_covered(self):
+        for name, job in (("single", SINGLE), ("several", SEVERAL)):
+            self.write("job.toml", job)
+            paid = ("train", "job.toml", "--set", "data.features=2", "--quiet", "--overwrite")
+            result = self.json_of(*paid, "--set", f"privacy.ledger={name}", "--out", name)
+            self.assertEqual(self.model(name)["privacy"], {"claimed": True, "covered": True, "statement": result["privacy"]["statement"]})
+            # Noise from a seed: nothing is claimed, so nothing is covered.
+            result = self.json_of(*paid, "--set", f"privacy.ledger={name}-seed", "--set", "algorithm.seed=3", "--out", name)
+            self.assertEqual(self.model(name)["privacy"], {"claimed": False, "covered": False, "statement": result["privacy"]["statement"]})
+            self.write("job.toml", job.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", ""))
+            result = self.json_of("train", "job.toml", "--quiet", "--overwrite", "--out", name)
+            self.assertEqual(self.model(name)["privacy"], {"claimed": False, "covered": False, "statement": result["privacy"]["statement"]})
+            self.assertIn("not private", result["privacy"]["statement"])
+
+    def test_parts_and_their_list_too(self):
+        example = self.example("clinic-and-insurer")
+        self.succeeds("train", example / "job.toml", "--out", "out", "--quiet")
+        for folder in ("out", "out/part-1", "out/part-2"):
+            said = self.model(folder)["privacy"]
+            self.assertEqual((said["claimed"], said["covered"]), (False, False))
+            self.assertIn("not private", said["statement"])
+
+
+if __name__ == "__main__":
+    unittest.main()
