@@ -34,7 +34,9 @@ Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, cons
   watch_interrupts();
   ProgressLine line(options.quiet);
   const catalog::Watch watch{[&](const algorithms::Progress& progress) {
-                               line.step(progress);
+                               if (!job.privacy) line.step(progress);
+                               // Of a search nothing: how many runs it has is not released.
+                               if (job.privacy && !job.tune) line.count(progress);
                                return !interrupted();
                              },
                              [&](const std::string& what) { line.phase(what); }, interrupted};

@@ -123,5 +123,79 @@ class EveryModelSays(Leaks):
             self.assertIn("not private", said["statement"])
 
 
+def uncovered(text):
+    """The table on stdout behind the line that says so."""
+    before, line, after = text.partition("  Not covered by the claim, for the holder of the data only:\n")
+    return before, line, after
+
+
+class WhatIsNotCovered(Leaks):
+    OUTSIDE = {"status", "job", "algorithm", "rounds", "stop_reason", "model", "privacy", "communication", "seed", "version", "simulation"}
+
+    def setUp(self):
+        super().setUp()
+        self.lines("a.libsvm", table(1))
+        self.lines("b.libsvm", table(2))
+
+    def test_is_in_one_object(self):
+        for name, job in (("single", SINGLE), ("several", SEVERAL)):
+            self.write("job.toml", job)
+            printed = self.json_of("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger={name}", "--out", name)
+            self.assertEqual(json.loads((self.folder / name / "result.json").read_text()), printed)
+            self.assertEqual(set(printed), self.OUTSIDE)
+            seen = printed["simulation"]
+            self.assertEqual(set(seen), {"covered", "objective", "metrics", "time", "notes"})
+            self.assertIs(seen["covered"], False)
+            self.assertEqual(len(seen["objective"]["history"]), printed["rounds"])
+            self.assertEqual(seen["metrics"]["train"]["rows"], 60 if name == "single" else 120)
+            self.assertIn("total_seconds", seen["time"])
+        # Without a claim everything is where it was.
+        self.write("job.toml", SINGLE.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", ""))
+        result = self.json_of("train", "job.toml", "--out", "open")
+        self.assertEqual(set(result), self.OUTSIDE - {"simulation"} | {"objective", "metrics", "time", "notes"})
+
+    def test_stands_behind_a_line_that_says_so(self):
+        self.write("job.toml", SINGLE)
+        done = self.succeeds("train", "job.toml", "--set", "data.features=2", "--out", "out")
+        covered, line, rest = uncovered(done.stdout)
+        self.assertTrue(line)
+        for word in ("objective ", "accuracy", " s reading", "note:"):
+            self.assertNotIn(word, covered.replace("objective, metrics", ""))
+            self.assertIn(word, rest)
+        self.assertEqual(done.stderr, "")
+
+    def test_no_time_of_a_search_is_told(self):
+        self.write("job.toml", SINGLE + '[tune]\ntrials = 3\nchoices = ["algorithm.iterations=2|3"]\n')
+        result = self.json_of("train", "job.toml", "--set", "data.features=2", "--set", "privacy.ledger=one", "--out", "one")
+        self.assertNotIn("time", result["simulation"])
+        self.assertNotIn("seconds", json.dumps(result))
+        self.assertEqual(len(result["privacy"]["tuned"]["settings"]), 1)
+        done = self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", "privacy.ledger=two", "--out", "two")
+        self.assertNotRegex(done.stdout, r"[0-9] s ")
+        self.assertEqual(done.stderr, "")
+
+    def test_a_hidden_number_of_records_is_nowhere(self):
+        # 1,723 records, where the job states 1,500.
+        self.lines("a.libsvm", table(1, 1723))
+        self.lines("b.libsvm", table(2, 1723))
+        exact = r"(?<![0-9.])(1,?723|3,?446)(?![0-9])"
+        hidden = "epsilon = 2.0\ndelta = 1e-5\nneighbours = \"add-remove\"\nrecords = 1500\n"
+        client = "epsilon = 2.0\ndelta = 1e-5\nunit = \"client\"\n"
+        for name, job in (("single", SINGLE.replace("epsilon = 2.0\ndelta = 1e-5\n", hidden)),
+                          ("several", SEVERAL.replace("epsilon = 2.0\ndelta = 1e-5\n", hidden)),
+                          ("clients", SEVERAL.replace("epsilon = 2.0\ndelta = 1e-5\n", client))):
+            self.write("job.toml", job)
+            said = [self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger={name}", "--out", name)]
+            if name == "single":
+                said += [self.succeeds("plan", "job.toml", "--set", "data.features=2", *more) for more in ((), ("--json",))]
+            texts = [text for done in said for text in (done.stdout, done.stderr)]
+            texts += [(self.folder / name / file).read_text() for file in ("model.json", "result.json")]
+            for text in texts:
+                self.assertNotRegex(text, exact)
+            metrics = json.loads(texts[-1])["simulation"]["metrics"]["train"]
+            self.assertIsNone(metrics["rows"])
+            self.assertNotIn("deviance", metrics)  # 2 n log loss
+
+
 if __name__ == "__main__":
     unittest.main()

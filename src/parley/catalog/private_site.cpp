@@ -159,6 +159,10 @@ Covered covered_by(const Job& job) {
   return job.federation && job.federation->holding() == privacy::Holding::kSameRecords ? Covered::kMessages : Covered::kModel;
 }
 
+bool hides_count(const Job& job) {
+  return job.privacy && (job.privacy->neighbours == privacy::Neighbours::kAddRemove || job.privacy->unit == privacy::Unit::kClient);
+}
+
 void stamp(const PrivacyReport& report, Provenance& provenance) {
   provenance.privacy = report.statement;
   provenance.claimed = report.claimed;

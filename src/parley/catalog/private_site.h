@@ -49,6 +49,8 @@ struct PrivacyReport {
   double spent_epsilon = 0;  // of it, this run included
   double spent_delta = 0;
   std::string statement;  // for people
+  std::vector<std::string> chosen;  // settings, by private tuning: released
+  double run_epsilon = 0;           // of each run of a search
   std::vector<std::string> notes;
 };
 
@@ -135,6 +137,8 @@ class PrivateSite {
 };
 
 Covered covered_by(const Job& job);
+// Whether the number of records is as private as they are: add-remove, or a client's.
+bool hides_count(const Job& job);
 // Writes into a model what is claimed, and whether it is covered.
 void stamp(const PrivacyReport& report, Provenance& provenance);
 // The claim in words; `seed`: what the noise came from, if from one.
