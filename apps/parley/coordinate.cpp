@@ -168,7 +168,7 @@ Result<int> coordinate(const CoordinateOptions& options) {
   outcome.train_seconds = std::max(0.0, context.total_seconds - outcome.wait_seconds);
   std::string model_digest;
   if (!outcome.parts.empty()) {
-    PARLEY_CHECK(catalog::save(outcome.parts, options.out));
+    PARLEY_CHECK(catalog::save(outcome.parts, outcome.trained.provenance, options.out));
     context.model_path = model_in(options.out);
     PARLEY_TRY(const std::string model, read_whole(context.model_path));
     model_digest = privacy::digest_of(model);

@@ -142,9 +142,13 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     if (job.privacy) {
       PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
       outcome.notes = outcome.privacy->notes;
-      for (catalog::Trained& part : outcome.parts) stamp(*outcome.privacy, part.provenance);
+      for (std::size_t p = 0; p < outcome.parts.size(); ++p) {
+        PARLEY_TRY(const catalog::PrivacyReport own, catalog::report_of(job, run->parties[p], static_cast<int>(p)));
+        stamp(outcome.parts[p].part ? own : *outcome.privacy, outcome.parts[p].provenance);
+      }
     }
     outcome.trained = outcome.parts.front();
+    if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);
     outcome.communication = run->communication;
     outcome.train.rows = catalog::records_of(*job.federation, run->parties);
     outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();

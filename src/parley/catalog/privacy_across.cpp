@@ -35,6 +35,7 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   report.neighbours = section.neighbours;
   report.against = section.against;
   report.covered = covered_by(job);
+  report.holding = holding_of(job);
   report.calibration = section.calibration;
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
   report.records = section.unit == privacy::Unit::kClient ? job.parties.size() : static_cast<std::size_t>(said.rows);

@@ -156,7 +156,11 @@ Error classes_are_missing(const Job& job) {
 }
 
 Covered covered_by(const Job& job) {
-  return job.federation && job.federation->holding() == privacy::Holding::kSameRecords ? Covered::kMessages : Covered::kModel;
+  return job.keep_parts ? Covered::kMessages : Covered::kModel;
+}
+
+privacy::Holding holding_of(const Job& job) {
+  return job.federation ? job.federation->holding() : privacy::Holding::kDisjointRecords;
 }
 
 bool hides_count(const Job& job) {
@@ -185,9 +189,13 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
   if (report.calibration == algorithms::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   const bool model = report.covered == Covered::kModel;
-  text += model ? " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only."
-                : " What a party sends is covered, and whatever the others make of it. Its own part of the model is not: it is computed "
-                  "from the data itself, like objective, metrics and notes, and is for its holder only.";
+  if (report.holding == privacy::Holding::kSameRecords)
+    text += " Each party has a part of every record and charges for its own part; the costs of the parties of a record add up.";
+  text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
+          : report.holding == privacy::Holding::kSameRecords
+              ? " The model is covered: each party released its part of it once, with noise."
+              : " The model is covered.";
+  text += " Objective, metrics, notes and times are computed from the data itself and are for its holder only.";
   if (report.claimed) return text;
   return fmt::format(
              "Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the operating "
@@ -243,6 +251,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
   site->section_ = *job.privacy;
   site->covered_ = covered_by(job);
+  site->holding_ = holding_of(job);
   const PrivacySection& section = site->section_;
   const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
@@ -365,6 +374,7 @@ Result<PrivacyReport> PrivateSite::report() {
   report.neighbours = section_.neighbours;
   report.against = section_.against;
   report.covered = covered_;
+  report.holding = holding_;
   report.calibration = section_.calibration;
   report.releases = gate_->releases();
   report.records = facts_.records;

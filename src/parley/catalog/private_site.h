@@ -20,12 +20,16 @@
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
 #include "parley/glm/objective.h"
+#include "parley/privacy/ledger/across_parties.h"
 #include "parley/privacy/ledger/ledger.h"
 
 namespace parley::catalog {
 
-// What a claim is about: the model and every message that it was made of; or, where each party computes its own part of the model from
-// its data and keeps it, what the party sends to the others.
+// What a claim is about: the model and every message that it was made of; or, where a job keeps exact parts of the model with their parties,
+// what the parties send to each other.
+inline constexpr const char* kPartNotCovered =
+    "Its own part of the model is not covered: the job keeps parts (model.keep_parts), so the part stays with its party as it was computed "
+    "from the data, for predictions that all parties make together and for nothing else.";
 enum class Covered { kModel, kMessages };
 
 // What a run may say about privacy.
@@ -37,6 +41,7 @@ struct PrivacyReport {
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Against against = privacy::Against::kEveryone;
   Covered covered = Covered::kModel;
+  privacy::Holding holding = privacy::Holding::kDisjointRecords;
   std::string accountant;  // whose proof it is
   algorithms::Calibration calibration = algorithms::Calibration::kProved;
   std::int64_t releases = 0;
@@ -122,6 +127,7 @@ class PrivateSite {
   privacy::GridFeatures features_;
   PrivacySection section_;
   Covered covered_ = Covered::kModel;
+  privacy::Holding holding_ = privacy::Holding::kDisjointRecords;
   privacy::Purse purse_;
   std::string run_;
   bool resumed_ = false;
@@ -137,6 +143,7 @@ class PrivateSite {
 };
 
 Covered covered_by(const Job& job);
+privacy::Holding holding_of(const Job& job);
 // Whether the number of records is as private as they are: add-remove, or a client's.
 bool hides_count(const Job& job);
 // Writes into a model what is claimed, and whether it is covered.
