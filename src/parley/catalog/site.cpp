@@ -194,10 +194,12 @@ bool made_from(const std::string& column, const std::string& name) {
   return column == name || column.starts_with(name + "=");
 }
 
-Result<void> check_table(const Site& site, const PartyTable& table) {
-  if (static_cast<std::int64_t>(table.train.rows()) < site.limits.minimum_records)
-    return fail(
-        bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job", counted(table.train.rows(), "record")));
+Result<void> check_table(const Site& site, const Job& job, const PartyTable& table) {
+  // Under add-remove the public number stands for n: whether a job is admitted must not tell how many records there are.
+  const bool hidden = job.privacy && job.privacy->neighbours == privacy::Neighbours::kAddRemove;
+  const std::int64_t records = hidden ? site.limits.records.value_or(0) : static_cast<std::int64_t>(table.train.rows());
+  if (records < site.limits.minimum_records)
+    return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job", counted(records, "record")));
   std::vector<std::string> used = table.train.columns.list();
   // The label, and the ids, which a job can ask for by name.
   for (const data::ColumnSchema& column : table.train.schema.columns)
@@ -383,7 +385,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   if (job.privacy) PARLEY_CHECK(check_reading(site, job, *own));
   const int number = static_cast<int>(own - job.parties.begin());
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
-  PARLEY_CHECK(check_table(site, tables.front()));
+  PARLEY_CHECK(check_table(site, job, tables.front()));
   tables.front().run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
   tables.front().ids_are_public = !job.privacy || site.limits.public_ids;
   if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, tables.front()));
