@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "parley/catalog/coordinate.h"
+#include "parley/catalog/horizontal.h"
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/private_site.h"
 #include "parley/catalog/site.h"
@@ -104,6 +105,7 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& o
 Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const MpiRun& options) {
   if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
   PARLEY_CHECK(catalog::check_federated(job));
+  if (job.federation->holding() == privacy::Holding::kDisjointRecords) PARLEY_CHECK(catalog::check_files_differ(job));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {

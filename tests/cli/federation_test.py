@@ -47,7 +47,7 @@ class HorizontalTest(CliTest):
         rows = "".join(f"{k % 7},{('sick', 'well')[k % 7 > 3]}\n" for k in range(40))
         parties = ""
         for name, levels in (("a", '["well", "sick"]'), ("b", '["well", "sick"]'), ("c", '["sick", "well"]')):
-            self.write(f"{name}.csv", "x,state\n" + rows)
+            self.write(f"{name}.csv", "x,state\n" + rows + "1,sick\n" * "abc".index(name))  # no two of them the same table
             self.write(f"{name}.toml", f'[[column]]\nname = "x"\ntype = "number"\nlower = 0\nupper = 7\n'
                                        f'[[column]]\nname = "state"\ntype = "label"\nlevels = {levels}\n')
             if name != "c":

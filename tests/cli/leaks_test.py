@@ -1,8 +1,10 @@
 """What stands beside a claim: nothing that data decide, unless it is released or marked as not covered."""
+import gzip
 import json
 import random
 import unittest
 
+from daemons import FederationTest
 from parley_cli import CliTest
 
 SINGLE = """
@@ -195,6 +197,75 @@ class WhatIsNotCovered(Leaks):
             metrics = json.loads(texts[-1])["simulation"]["metrics"]["train"]
             self.assertIsNone(metrics["rows"])
             self.assertNotIn("deviance", metrics)  # 2 n log loss
+
+
+class OneTableAtTwoParties(Leaks):
+    """What a person gives would count twice, whatever is claimed for it."""
+
+    PRIVATE = "[privacy]\nepsilon = 2.0\ndelta = 1e-5\n"
+
+    def refused(self, job, says):
+        for text in (job, job.replace(self.PRIVATE, "")):
+            self.write("job.toml", text)
+            self.refuses("train", "job.toml", "--set", "data.features=2", "--out", "out", "--quiet", says=says)
+        self.assertFalse((self.folder / "ledger").exists())
+
+    def test_is_refused_when_it_is_the_same_file(self):
+        self.lines("a.libsvm", table(1))
+        (self.folder / "link.libsvm").symlink_to("a.libsvm")
+        (self.folder / "hard.libsvm").hardlink_to(self.folder / "a.libsvm")
+        for other in ("a.libsvm", "./a.libsvm", "link.libsvm", "hard.libsvm"):
+            self.refused(SEVERAL.replace("b.libsvm", other), "party.b.data: is the table of 'a' itself")
+
+    def test_is_refused_when_it_is_a_copy(self):
+        self.lines("a.libsvm", table(1))
+        self.lines("b.libsvm", table(1))
+        self.refused(SEVERAL, "party.b.data: is the table of 'a' byte for byte")
+        (self.folder / "b.libsvm").write_bytes(gzip.compress((self.folder / "a.libsvm").read_bytes()))
+        self.refused(SEVERAL, "party.b: has the same table as 'a'")
+
+    def test_is_refused_when_ids_occur_at_both(self):
+        schema = '[[column]]\nname = "who"\ntype = "id"\n[[column]]\nname = "x"\ntype = "number"\nbound = 1\n' \
+                 '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n'
+        self.write("schema.toml", schema)
+        draw = random.Random(1)
+        rows = [f"p{i},{draw.uniform(-1, 1):.3f},{i % 2}" for i in range(80)]
+        job = SEVERAL.replace('"a.libsvm"', '"a.csv"\nschema = "schema.toml"').replace('"b.libsvm"', '"b.csv"\nschema = "schema.toml"')
+        self.write("a.csv", "\n".join(["who,x,y", *rows[:41]]) + "\n")
+        self.write("b.csv", "\n".join(["who,x,y", *rows[40:]]) + "\n")
+        self.refused(job, "party.b: has a record id that an earlier party has too")
+        # Numbers that mean nothing beyond a table are no ids.
+        self.write("schema.toml", schema.replace('"id"', '"ignore"'))
+        self.write("job.toml", job)
+        self.succeeds("train", "job.toml", "--out", "ignored", "--set", "privacy.ledger=one", "--quiet")
+        self.write("schema.toml", schema)
+        self.write("b.csv", "\n".join(["who,x,y", *rows[41:]]) + "\n")
+        self.succeeds("train", "job.toml", "--out", "apart", "--set", "privacy.ledger=two", "--quiet")
+
+    def test_equal_rows_without_ids_are_accepted_and_the_assumption_is_said(self):
+        self.lines("a.libsvm", table(1))
+        self.lines("b.libsvm", [*table(1)[:-1], "1 1:0.25"])
+        self.write("job.toml", SEVERAL)
+        result = self.json_of("train", "job.toml", "--set", "data.features=2", "--out", "out", "--quiet")
+        self.assertIn("It is assumed that each person is at one party only", result["privacy"]["statement"])
+
+
+class OneTableAtTwoSites(FederationTest):
+    def test_is_refused_in_a_run_that_protects_nobody(self):
+        job = self.split_by_rows(rounds=2)
+        (self.folder / "west" / "stays.csv").write_bytes((self.folder / "south" / "stays.csv").read_bytes())
+        said = self.federation(job, code=2)
+        self.assertIn("party.west: has the same table as 'south': what a person gives would count at both", said)
+
+    def test_is_an_assumption_where_a_digest_of_a_table_would_tell_of_its_records(self):
+        job = self.split_by_rows(rounds=2, extra="[privacy]\nepsilon = 1.0\ndelta = 1e-5\n")
+        job.write_text(job.read_text().replace("seed = 7\n", ""))
+        (self.folder / "west" / "stays.csv").write_bytes((self.folder / "south" / "stays.csv").read_bytes())
+        self.federation(job, limits="epsilon = 2.0\ndelta = 1e-4\n")
+        statement = json.loads((self.folder / "out" / "result.json").read_text())["privacy"]["statement"]
+        self.assertIn("It is assumed that each person is at one party only", statement)
+        # In one process it is seen.
+        self.refuses("train", job, "--quiet", says="party.west.data: is the table of 'south' byte for byte")
 
 
 if __name__ == "__main__":

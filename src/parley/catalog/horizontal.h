@@ -18,6 +18,10 @@ inline bool by_clients(const Job& job) {
 }
 Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& run);
 
+// An error when two parties of the job have one table: the same file, however its path is spelt, or the same bytes. Of files in this
+// machine's reach.
+Result<void> check_files_differ(const Job& job);
+
 class HorizontalFederation : public Federation {
  public:
   Result<void> check(const Job& job) const override;

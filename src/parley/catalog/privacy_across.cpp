@@ -65,7 +65,10 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
                               : clients ? "each a client"
                                         : "each with records of its own",
                               privacy::name(all.unit), all.epsilon, all.delta,
-                              parts ? " Labels are declared public, and nothing is claimed about them." : "", most->statement);
+                              parts     ? " Labels are declared public, and nothing is claimed about them."
+                              : clients ? " It is assumed that each person is at one client only."
+                                        : " It is assumed that each person is at one party only: whoever is at several pays at each of them.",
+                              most->statement);
   return all;
 }
 
