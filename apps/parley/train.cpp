@@ -60,7 +60,8 @@ Result<int> train(const TrainOptions& options) {
   std::string result;
   const auto keep = [&](const catalog::Outcome& outcome) -> Result<void> {
     PARLEY_CHECK(make_folder(out));
-    PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out) : catalog::save(outcome.parts, outcome.trained.provenance, out));
+    PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out)
+                                       : catalog::save(outcome.parts, outcome.trained.provenance, out));
     context.model_path = (std::filesystem::path(out) / "model.json").string();
     context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     result = catalog::result_json(job, outcome, context);

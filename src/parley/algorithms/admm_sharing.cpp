@@ -156,6 +156,8 @@ Result<AdmmSharing::Iterate> AdmmSharing::with_labels(Iterate iterate, const rou
 Result<AdmmSharing::Iterate> AdmmSharing::with_parts(Iterate iterate, const rounds::Answers<Reply>& answers) const {
   if (answers.size() != static_cast<std::size_t>(parties_))
     return fail(failed("a party is missing: every party holds a part of the model"));
+  for (const auto& answer : answers)
+    if (answer.reply.values.size() != 1) return fail(bad_input({.field = "reply"}, "must have one number for a part"));
   iterate.released = true;
   return iterate;
 }

@@ -22,9 +22,9 @@
 // vector and not on one coordinate. The noise is isotropic: noise inside the column space of D, as in the paper's (16), leaves two
 // neighbours with disjoint supports. M parties hold parts of one record, so a run of R rounds is M R releases of that record:
 // each party's noise is calibrated for all of them, and it charges its own R before the first is drawn. When to stop
-// follows from released values. After the last round a task without a target asks every party for its part: it releases the weights of its last
-// answer, once, with noise for the sensitivity of the minimiser, and what it ends with is what it released. A run may leave the exact weights
-// with the party instead (`release_parts` false): then they are not covered, and never leave it.
+// follows from released values. After the last round a task without a target asks every party for its part: it releases the
+// weights of its last answer, once, with noise for the sensitivity of the minimiser, and what it ends with is what it released.
+// A run may leave the exact weights with the party instead (`release_parts` false): then they are not covered, and never leave it.
 //
 // Labels: the update of z needs them. Before the first round the party that holds them sends them to the coordinator;
 // the values c_m that the others receive depend on them. Without privacy nothing is claimed about them; a private run

@@ -19,12 +19,12 @@ constexpr int kPartGrainBits = 20;  // of the weights' sensitivity
 // What bounds the party's problem, from public numbers alone.
 struct Bounds {
   double rho, lambda;
-  double row;            // B
-  double weight;         // X
-  double target;         // T
-  double records;        // n
-  double columns;        // of D
-  double solve_error;    // of x, relative
+  double row;          // B
+  double weight;       // X
+  double target;       // T
+  double records;      // n
+  double columns;      // of D
+  double solve_error;  // of x, relative
 
   static Result<Bounds> make(const ColumnShare& share, const PrivateSharing::Run& run, double target_bound) {
     Bounds b{};

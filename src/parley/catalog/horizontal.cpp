@@ -36,8 +36,8 @@ Result<void> check_ids_differ(const Job& job, std::span<const int> parties, cons
     for (const std::string& id : tables[p].ids)
       if (before.contains(id))
         return fail(bad_input({job.file, 0, "party." + job.parties[static_cast<std::size_t>(parties[p])].name},
-                              "has a record id that an earlier party has too: one record would count at both; ids that mean nothing beyond a "
-                              "table are a column of type = \"ignore\""));
+                              "has a record id that an earlier party has too: one record would count at both; ids that mean nothing "
+                              "beyond a table are a column of type = \"ignore\""));
     before.insert(tables[p].ids.begin(), tables[p].ids.end());
   }
   return {};

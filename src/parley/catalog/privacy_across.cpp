@@ -67,7 +67,7 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
                               privacy::name(all.unit), all.epsilon, all.delta,
                               parts     ? " Labels are declared public, and nothing is claimed about them."
                               : clients ? " It is assumed that each person is at one client only."
-                                        : " It is assumed that each person is at one party only: whoever is at several pays at each of them.",
+                                        : " It is assumed that each person is at one party only: whoever is at several pays at each.",
                               most->statement);
   return all;
 }

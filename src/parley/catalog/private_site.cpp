@@ -392,8 +392,15 @@ Result<PrivacyReport> PrivateSite::report() {
     report.delta += receipt.delta;
   }
   report.plan = gate_->charged();
+  // A site that was started again after its last draw has drawn nothing since: what was charged before stands.
+  const bool charged_before = gate_->receipts().empty() && gate_->progress().plans > 0;
+  if (charged_before) {
+    report.epsilon = expected_.epsilon;
+    report.delta = expected_.delta;
+    report.plan = expected_.plan;
+  }
   // One plan has the accountant that was best for it; several plans are sums.
-  if (gate_->receipts().size() == 1) {
+  if (gate_->receipts().size() == 1 || charged_before) {
     PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, terms_->target.delta));
     report.accountant = privacy::name(account.chosen);
   }
