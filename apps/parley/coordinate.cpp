@@ -77,8 +77,8 @@ Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coor
   if (job.privacy) {
     PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
     outcome.notes = outcome.privacy->notes;
-    outcome.trained.provenance.privacy = outcome.privacy->statement;
-    for (catalog::Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
+    stamp(*outcome.privacy, outcome.trained.provenance);
+    for (catalog::Trained& part : outcome.parts) stamp(*outcome.privacy, part.provenance);
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
   for (const catalog::Introduction& party : run.parties)
@@ -172,7 +172,7 @@ Result<int> coordinate(const CoordinateOptions& options) {
   outcome.train_seconds = std::max(0.0, context.total_seconds - outcome.wait_seconds);
   std::string model_digest;
   if (!outcome.parts.empty()) {
-    PARLEY_CHECK(catalog::save(outcome.parts, options.out));
+    PARLEY_CHECK(catalog::save(outcome.parts, outcome.trained.provenance, options.out));
     context.model_path = model_in(options.out);
     PARLEY_TRY(const std::string model, read_whole(context.model_path));
     model_digest = privacy::digest_of(model);

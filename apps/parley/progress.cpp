@@ -49,7 +49,20 @@ void ProgressLine::say(const std::string& what) {
   fmt::print(stderr, "parley: {}\n", what);
 }
 
+void ProgressLine::count(const algorithms::Progress& progress) {
+  draw(progress, [](double) { return std::string(); });
+}
+
 void ProgressLine::step(const algorithms::Progress& progress) {
+  draw(progress, [&](double seconds) {
+    std::string line;
+    if (std::isfinite(progress.objective)) line += fmt::format("  objective {:.8g}", progress.objective);
+    if (std::isfinite(progress.gap)) line += fmt::format("  gap {:.2e}", progress.gap);
+    return line + fmt::format("  {:.1f} s", seconds);
+  });
+}
+
+void ProgressLine::draw(const algorithms::Progress& progress, const std::function<std::string(double seconds)>& rest) {
   if (quiet_) return;
   const auto now = Clock::now();
   if (now < next_) return;
@@ -58,10 +71,7 @@ void ProgressLine::step(const algorithms::Progress& progress) {
   const double seconds = std::chrono::duration<double>(now - started_).count();
   std::string line;
   if (progress.expected > 0) line = bar(progress.iteration, progress.expected) + "  ";
-  line += fmt::format("iteration {}", progress.iteration);
-  if (std::isfinite(progress.objective)) line += fmt::format("  objective {:.8g}", progress.objective);
-  if (std::isfinite(progress.gap)) line += fmt::format("  gap {:.2e}", progress.gap);
-  line += fmt::format("  {:.1f} s", seconds);
+  line += fmt::format("iteration {}", progress.iteration) + rest(seconds);
   if (terminal_) {
     fmt::print(stderr, "\r\x1b[K{}", line);
     std::fflush(stderr);

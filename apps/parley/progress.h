@@ -1,6 +1,7 @@
 // Progress on stderr: a bar on a terminal, a plain line now and then otherwise, nothing when quiet.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "parley/algorithms/fit.h"
@@ -15,11 +16,13 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void step(const algorithms::Progress& progress);  // total iterations are not known: gap and count
+  void count(const algorithms::Progress& progress);  // of a private run: how far it is, and nothing that data decide
   void phase(const std::string& what);              // "reading data ..."
   void say(const std::string& what);                // a line that stays
   void clear();
 
  private:
+  void draw(const algorithms::Progress& progress, const std::function<std::string(double seconds)>& rest);
   using Clock = std::chrono::steady_clock;
   bool quiet_;
   bool terminal_;

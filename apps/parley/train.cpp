@@ -34,7 +34,9 @@ Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, cons
   watch_interrupts();
   ProgressLine line(options.quiet);
   const catalog::Watch watch{[&](const algorithms::Progress& progress) {
-                               line.step(progress);
+                               if (!job.privacy) line.step(progress);
+                               // Of a search nothing: how many runs it has is not released.
+                               if (job.privacy && !job.tune) line.count(progress);
                                return !interrupted();
                              },
                              [&](const std::string& what) { line.phase(what); }, interrupted};
@@ -58,7 +60,8 @@ Result<int> train(const TrainOptions& options) {
   std::string result;
   const auto keep = [&](const catalog::Outcome& outcome) -> Result<void> {
     PARLEY_CHECK(make_folder(out));
-    PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out) : catalog::save(outcome.parts, out));
+    PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out)
+                                       : catalog::save(outcome.parts, outcome.trained.provenance, out));
     context.model_path = (std::filesystem::path(out) / "model.json").string();
     context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     result = catalog::result_json(job, outcome, context);

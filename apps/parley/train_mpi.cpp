@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "parley/catalog/coordinate.h"
+#include "parley/catalog/horizontal.h"
 #include "parley/catalog/privacy_across.h"
 #include "parley/catalog/private_site.h"
 #include "parley/catalog/same_table.h"
@@ -119,6 +120,7 @@ Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& o
 Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const MpiRun& options) {
   if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
   PARLEY_CHECK(catalog::check_federated(job));
+  if (job.federation->holding() == privacy::Holding::kDisjointRecords) PARLEY_CHECK(catalog::check_files_differ(job));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {
@@ -157,9 +159,13 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     if (job.privacy) {
       PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
       outcome.notes = outcome.privacy->notes;
-      for (catalog::Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
+      for (std::size_t p = 0; p < outcome.parts.size(); ++p) {
+        PARLEY_TRY(const catalog::PrivacyReport own, catalog::report_of(job, run->parties[p], static_cast<int>(p)));
+        stamp(outcome.parts[p].part ? own : *outcome.privacy, outcome.parts[p].provenance);
+      }
     }
     outcome.trained = outcome.parts.front();
+    if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);
     outcome.communication = run->communication;
     outcome.train.rows = catalog::records_of(*job.federation, run->parties);
     outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();

@@ -113,6 +113,108 @@ TEST(PrivateAdmmSharing, OneRecordMovesTheSharedValuesByItsSensitivityAtMost) {
   EXPECT_GT(tightest, 0.2) << "the search comes near enough to notice a bound that is far too small";
 }
 
+// Likewise of the weights that a party ends with.
+TEST(PrivateAdmmSharing, OneRecordMovesThePartByItsSensitivityAtMost) {
+  data::Random random(6, 1, 1);
+  double tightest = 0;
+  for (int trial = 0; trial < 36; ++trial) {
+    const Index rows = 1 + trial % 9, columns = 1 + trial % 4;
+    const AdmmSettings settings{.rounds = 1, .rho = trial % 2 == 0 ? 0.05 : 1.0, .value_bound = 1, .release_parts = true};
+    const double l2 = trial % 3 == 0 ? 0.1 : 1;
+    const Matrix features = rows_in_the_ball(rows, columns, random);
+    PrivateSite site(features, {});
+    const ColumnShare share = party(site);
+    const auto paid = reserved(share, settings, l2, 1);
+    std::vector<double> target(static_cast<std::size_t>(rows));
+    for (double& t : target) t = trial % 4 == 0 ? (random.uniform() < 0.5 ? -9 : 9) : 3 * random.normal();
+    const double reach = 1 / std::sqrt(static_cast<double>(columns));
+    std::vector<double> values(static_cast<std::size_t>(rows * columns));
+    for (Index i = 0; i < rows; ++i)
+      for (Index j = 0; j < columns; ++j) values[static_cast<std::size_t>(j * rows + i)] = i == 0 ? reach : features.at(i, j);
+    const ColumnShare at_one_edge{Matrix::from_dense(rows, columns, values), {}, false, share.privacy};
+    for (Index j = 0; j < columns; ++j) values[static_cast<std::size_t>(j * rows)] = -reach;
+    const ColumnShare at_the_other{Matrix::from_dense(rows, columns, values), {}, false, share.privacy};
+    const double ridge = l2 * rows / settings.rho;
+    const auto weights = [&](const ColumnShare& from) {
+      return RidgeFactor::make(from, ridge)->solve(from, paid->clipped_target(target));
+    };
+    for (const ColumnShare* other : {&share, &at_the_other}) {
+      auto difference = weights(at_one_edge);
+      linalg::axpy(-1.0, weights(*other), difference);
+      const double moved = linalg::l2_norm(difference);
+      ASSERT_LE(moved, paid->part_sensitivity()) << "trial " << trial;
+      tightest = std::max(tightest, moved / paid->part_sensitivity());
+    }
+  }
+  EXPECT_GT(tightest, 0.7) << "the search comes near enough to notice a bound that is too small by a third";
+}
+
+TEST(PrivateAdmmSharing, ReleasesItsPartOnceForHalfOfTheCost) {
+  data::Random random(9, 1, 1);
+  const Matrix features = rows_in_the_ball(40, 3, random);
+  PrivateSite site(features, {.epsilon = 1});
+  const ColumnShare share = party(site);
+  const AdmmSettings settings{.rounds = 4, .rho = 1, .value_bound = 1, .public_labels = true, .release_parts = true};
+  const auto algorithm = AdmmSharing::make(ridge(0.1), settings, 2);
+  AdmmSharing::Memory memory;
+  privacy::Gate& gate = *share.privacy->gate;
+  const AdmmSharing::Task target{std::vector<double>(40, 0.5)};
+  ASSERT_TRUE(algorithm->answer(target, share, memory, gate));
+  const std::vector<double> exact = memory.weights;
+  EXPECT_FALSE(memory.released);
+  const auto& plan = site.gate().charged();
+  ASSERT_EQ(plan.events.size(), 2u);
+  EXPECT_EQ(plan.events[0].count, 1);
+  EXPECT_EQ(plan.events[1].count, 4);
+  const auto cost = [](const privacy::Event& event) {
+    const auto& gaussian = std::get<privacy::Gaussian>(event.mechanism);
+    return static_cast<double>(event.count) * std::pow(gaussian.sensitivity / gaussian.sigma, 2);
+  };
+  EXPECT_NEAR(cost(plan.events[0]) / cost(plan.events[1]), 1, 1e-6);
+
+  const auto said = algorithm->answer({}, share, memory, gate);
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(said->value().values.size(), 1u);
+  EXPECT_TRUE(memory.released);
+  EXPECT_NE(memory.weights, exact) << "what the party ends with is what it released";
+  const std::vector<double> released = memory.weights;
+  EXPECT_FALSE(algorithm->answer({}, share, memory, gate)) << "a part leaves once";
+  EXPECT_FALSE(algorithm->answer(target, share, memory, gate)) << "and nothing is fitted after it";
+  EXPECT_EQ(memory.weights, released);
+}
+
+// 4000 weights tell the deviation to 1.1 %: 7 % is six deviations, and noise of 80 % would fail.
+TEST(PrivateAdmmSharing, DrawsNoiseForThePartOfTheSizeItPaysFor) {
+  data::Random random(10, 1, 1);
+  PrivateSite site(rows_in_the_ball(20, 4000, random), {.epsilon = 2});
+  const ColumnShare share = party(site);
+  const auto paid = reserved(share, {.rounds = 3, .rho = 1, .value_bound = 1, .release_parts = true}, 0.1, 2);
+  const auto noisy = paid->release_part(privacy::Private(std::vector<double>(4000, 0.0)), *share.privacy->gate);
+  ASSERT_TRUE(noisy) << noisy.error().message;
+  const double deviation = *privacy::gaussian_noise(share.privacy->target, 2 * 2) * paid->part_sensitivity();  // half of it, of two parties
+  EXPECT_NEAR(std::sqrt(linalg::squared_norm(noisy->value()) / 4000) / deviation, 1, 0.07);
+}
+
+// The part is made of released values only: whoever replays them on other data ends with the same part.
+TEST(PrivateAdmmSharing, ThePartIsMadeOfReleasedValuesAlone) {
+  data::Random random(11, 1, 1);
+  const Matrix features = rows_in_the_ball(30, 3, random), other = rows_in_the_ball(30, 3, random);
+  PrivateSite site(features, {.epsilon = 1}), elsewhere(other, {.epsilon = 1});
+  const AdmmSettings settings{.rounds = 2, .rho = 1, .value_bound = 1, .public_labels = true, .release_parts = true};
+  const auto algorithm = AdmmSharing::make(ridge(0.1), settings, 1);
+  const auto end_of = [&](const ColumnShare& share, privacy::Gate& gate) {
+    AdmmSharing::Memory memory;
+    for (int round = 0; round < 2; ++round) EXPECT_TRUE(algorithm->answer({std::vector<double>(30, 0.5)}, share, memory, gate));
+    EXPECT_TRUE(algorithm->answer({}, share, memory, gate));
+    return memory.weights;
+  };
+  const ColumnShare share = party(site);
+  share.privacy->gate->keep_transcript();
+  const std::vector<double> weights = end_of(share, *share.privacy->gate);
+  auto replay = privacy::Gate::replay(site.gate().transcript(), {"data", privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne});
+  EXPECT_EQ(end_of(party(elsewhere), replay), weights);
+}
+
 // A target of zeros has values of zeros: what is released is noise alone. 4000 draws tell the deviation to 1.1 %; 7 % is six
 // deviations (false alarm 2e-9), and noise of 80 % would fail.
 TEST(PrivateAdmmSharing, DrawsIsotropicNoiseOfTheSizeItPaysFor) {

@@ -121,6 +121,18 @@ INSTANTIATE_TEST_SUITE_P(Units, SiteTest, ::testing::Values(privacy::Unit::kReco
 INSTANTIATE_TEST_SUITE_P(Units, ClientSiteTest, ::testing::Values(privacy::Unit::kClient));
 
 // By a list without "3" a coordinator would learn for nothing whether one record has that label.
+// 40 rows, of which add-remove hides how many: the public number of the site decides.
+TEST_P(SiteTest, ComparesTheLeastNumberOfRecordsWithTheOneThatIsPublic) {
+  if (GetParam() != privacy::Unit::kRecord) return;
+  site_.limits.neighbours = privacy::Neighbours::kAddRemove;
+  const std::vector<std::string> hidden = {"privacy.neighbours=add-remove", "privacy.records=50"};
+  site_.limits.records = 50;
+  site_.limits.minimum_records = 50;
+  EXPECT_EQ(refusal(hidden), "");
+  site_.limits.minimum_records = 51;
+  EXPECT_TRUE(refuses("limits.minimum_records", hidden));
+}
+
 TEST_P(SiteTest, WhichLabelsOccurDecidesNothing) {
   EXPECT_EQ(refusal(), "");
   for (const char* labels : {"123", "12", "1"}) {

@@ -47,7 +47,7 @@ class HorizontalTest(CliTest):
         rows = "".join(f"{k % 7},{('sick', 'well')[k % 7 > 3]}\n" for k in range(40))
         parties = ""
         for name, levels in (("a", '["well", "sick"]'), ("b", '["well", "sick"]'), ("c", '["sick", "well"]')):
-            self.write(f"{name}.csv", "x,state\n" + rows)
+            self.write(f"{name}.csv", "x,state\n" + rows + "1,sick\n" * "abc".index(name))  # no two of them the same table
             self.write(f"{name}.toml", f'[[column]]\nname = "x"\ntype = "number"\nlower = 0\nupper = 7\n'
                                        f'[[column]]\nname = "state"\ntype = "label"\nlevels = {levels}\n')
             if name != "c":
@@ -162,14 +162,48 @@ class PrivateTest(CliTest):
         self.assertTrue(privacy["claimed"])
         self.assertLessEqual(privacy["epsilon"], 2.0)
         self.assertGreater(privacy["epsilon"], 1.8)
-        self.assertEqual(privacy["releases"], 2 * 5)
+        self.assertEqual(privacy["releases"], 2 * (5 + 1))  # five rounds of values, then the part
         self.assertIn("whose costs add up", privacy["statement"])
-        # Each party computes its part from its own data: what it sends is noisy, the part is not.
         self.assertIn("Labels are declared public, and nothing is claimed about them.", privacy["statement"])
-        self.assertIn("What a party sends is covered, and whatever the others make of it. Its own part of the model is not", privacy["statement"])
-        self.assertNotIn("The model is covered", privacy["statement"])
-        part = json.loads((self.folder / "out" / "part-1" / "model.json").read_text())
-        self.assertEqual(part["provenance"]["privacy"], privacy["statement"])
+        self.assertIn("The model is covered: each party released its part of it once, with noise.", privacy["statement"])
+        self.assertEqual([event["count"] for event in privacy["events"]], [1, 5])
+        for number in (1, 2):
+            part = json.loads((self.folder / "out" / f"part-{number}" / "model.json").read_text())["privacy"]
+            self.assertEqual((part["claimed"], part["covered"]), (True, True))
+            self.assertIn(part["statement"], (privacy["statement"][-len(part["statement"]):], part["statement"]))
+        whole = json.loads((self.folder / "out" / "model.json").read_text())["privacy"]
+        self.assertEqual(whole, {"claimed": True, "covered": True, "statement": privacy["statement"]})
+
+    def test_parts_that_are_kept_are_not_covered_and_say_so(self):
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
+        result = self.json_of("train", job, "--set", "model.keep_parts=true", "--out", "out")
+        self.assertEqual(result["privacy"]["releases"], 2 * 5)
+        told = "Its own part of the model is not covered: the job keeps parts (model.keep_parts)"
+        self.assertIn(told, result["privacy"]["statement"])
+        self.assertNotIn("The model is covered", result["privacy"]["statement"])
+        self.assertEqual((result["model"]["nonzeros"], result["model"]["l1_norm"]), (None, None))
+        for folder in ("out", "out/part-1", "out/part-2"):
+            said = json.loads((self.folder / folder / "model.json").read_text())["privacy"]
+            self.assertEqual((said["claimed"], said["covered"]), (True, False))
+            self.assertIn(told, said["statement"])
+        clinic, insurer = (job.parent / f"{name}.csv" for name in ("clinic", "insurer"))
+        for verb in ("predict", "evaluate"):
+            self.refuses(verb, "--model", "out/part-1", "--data", clinic, says="says nothing about a record without the others")
+            self.succeeds(verb, "--model", "out", "--data", clinic, insurer)
+        self.refuses("train", self.example("readmission") / "job.toml", "--set", "model.keep_parts=true", says="model.keep_parts")
+
+    def test_a_budget_of_a_few_rounds_still_releases_the_parts(self):
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
+        for party, share in (("clinic", 1.1), ("insurer", 2)):
+            self.succeeds("ledger", "budget", job.parent / "ledger", "--data-set", party, "--epsilon", share, "--delta", "1e-4")
+        done = self.run_parley("train", job, "--out", "out", "--json")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual((result["status"], result["stop_reason"]), ("budget-ended", "budget-ended"))
+        rounds = result["rounds"] - 2  # the labels before, the parts after
+        self.assertIn(rounds, (1, 2, 3, 4))
+        self.assertEqual(result["privacy"]["releases"], 2 * (rounds + 1))
+        self.assertTrue(json.loads((self.folder / "out" / "part-1" / "model.json").read_text())["privacy"]["covered"])
 
     def test_a_budget_that_ends_keeps_the_model(self):
         job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 6"))

@@ -28,7 +28,7 @@ class Greedy(CliTest):
         self.assertTrue(result["privacy"]["claimed"])
         self.assertLessEqual(result["privacy"]["epsilon"], 2.0)
         self.assertEqual(result["privacy"]["releases"], 2 * result["rounds"])
-        self.assertGreater(result["metrics"]["train"]["auc"], 0.8)
+        self.assertGreater(result["simulation"]["metrics"]["train"]["auc"], 0.8)
 
     def test_the_papers_noise_is_charged_at_what_it_costs(self):
         result = self.train("--set", "privacy.calibration=paper", "--set", "algorithm.iterations=1", "--out", "run")

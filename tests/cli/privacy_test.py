@@ -79,7 +79,7 @@ class Private(CliTest):
         self.assertGreater(privacy["epsilon"], 1.9)
         self.assertEqual((privacy["delta"], privacy["unit"], privacy["neighbours"], privacy["against"]), (1e-5, "record", "replace-one", "everyone"))
         self.assertIn(", delta 1e-05) differential privacy for one record", privacy["statement"])
-        self.assertGreater(result["metrics"]["train"]["auc"], 0.7)
+        self.assertGreater(result["simulation"]["metrics"]["train"]["auc"], 0.7)
         model = json.loads((self.folder / "run" / "model.json").read_text())
         self.assertEqual(model["provenance"]["privacy"], privacy["statement"])
         self.succeeds("ledger", "verify", "ledger")
@@ -138,7 +138,7 @@ class Private(CliTest):
         self.assertFalse((self.folder / "ledger").exists())
         result = self.json_of(*train, "--set", "data.bound=1", "--out", "run")
         self.assertTrue(result["privacy"]["claimed"])
-        self.assertGreater(result["metrics"]["train"]["auc"], 0.9)
+        self.assertGreater(result["simulation"]["metrics"]["train"]["auc"], 0.9)
         # Whether a file counts from 0 would be found in the data: a schema says so.
         self.write("data.libsvm", "\n".join([*rows, "1 0:1"]) + "\n")
         self.refuses(*train, "--set", "data.bound=1", "--out", "other", says="data.libsvm:2001: index: indices begin at 1")
@@ -185,7 +185,7 @@ class Private(CliTest):
     def test_two_labels_by_convention_need_no_list(self):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
         result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
-        self.assertTrue(any("labels are 0 and 1 is a convention" in note for note in result["notes"]), result["notes"])
+        self.assertTrue(any("labels are 0 and 1 is a convention" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
 
     def test_no_record_decides_what_classes_by_convention_are_called(self):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
@@ -217,7 +217,7 @@ class Private(CliTest):
 
         def objective(name, *settings):
             runs = [self.json_of("train", folder / "private.toml", "--set", f"algorithm.seed={seed}", "--set", f"privacy.ledger=ledger-{name}-{seed}",
-                                 *settings, "--out", f"{name}-{seed}", "--quiet")["objective"]["final"] for seed in range(1, 7)]
+                                 *settings, "--out", f"{name}-{seed}", "--quiet")["simulation"]["objective"]["final"] for seed in range(1, 7)]
             return sum(runs) / len(runs)
 
         # Means of six seeds: 0.557 and 0.596, with deviations of 0.004 and 0.003.
@@ -449,13 +449,13 @@ class Private(CliTest):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         linear = ("train", "job.toml", "--set", "job.task=linear", "--quiet")
         result = self.json_of(*linear, "--out", "run")
-        self.assertTrue(any("1 value beyond its bound" in note for note in result["notes"]), result["notes"])
+        self.assertTrue(any("1 value beyond its bound" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
         self.write("schema.toml", '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         self.refuses(*linear, "--out", "other", says="must lie between -1 and 1")
 
     def test_an_epsilon_too_small_works_and_warns(self):
         result = self.json_of("train", "job.toml", "--set", "privacy.epsilon=0.001", "--out", "run", "--quiet")
-        self.assertTrue(any("is small for" in note for note in result["notes"]), result["notes"])
+        self.assertTrue(any("is small for" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
         plan = self.json_of("plan", "job.toml", "--set", "privacy.epsilon=0.001")
         self.assertTrue(any("cannot work" in warning for warning in plan["warnings"]), plan["warnings"])
 
@@ -498,7 +498,7 @@ class Private(CliTest):
             result = self.json_of("train", "job.toml", "--set", "algorithm.name=sgd", "--set", f"privacy.epsilon={epsilon}", "--set",
                                   f"privacy.ledger=ledger{epsilon}", "--out", f"run{epsilon}", "--quiet")
             self.assertTrue(result["privacy"]["claimed"])
-            self.assertTrue(any("expect a model that says little" in note for note in result["notes"]), result["notes"])
+            self.assertTrue(any("expect a model that says little" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
 
     def test_a_tuned_model_says_how_it_was_made(self):
         self.write("job.toml", JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1.5"]\n')
@@ -512,7 +512,7 @@ class Private(CliTest):
         self.assertTrue(result["privacy"]["claimed"])
         self.assertLessEqual(result["privacy"]["epsilon"], 2.0)
         self.assertGreater(result["privacy"]["epsilon"], 1.8)
-        self.assertTrue(any("chosen by private tuning" in note for note in result["notes"]))
+        self.assertTrue(any("chosen by private tuning" in note for note in result["simulation"]["notes"]))
         self.write("job.toml", JOB + '[tune]\nchoices = ["data.bound=1|3"]\n')
         self.refuses("train", "job.toml", "--out", "other", "--quiet", says="tune.choices")
         self.write("job.toml", JOB.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", "") + '[tune]\nchoices = ["model.l2=1|3"]\n')

@@ -125,7 +125,7 @@ class PrivateDaemons(PrivateTest):
         job.write_text(job.read_text().replace("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n[labels]'))
         self.federation(job, code=3, limits="epsilon = 0.6\ndelta = 1e-5\n")
         self.assertEqual(self.result()["stop_reason"], "budget-ended")
-        self.assertEqual([note for note in self.result()["notes"] if " answered " in note], [])
+        self.assertEqual([note for note in self.result()["simulation"]["notes"] if " answered " in note], [])
 
     def test_one_daemon_at_a_time_uses_a_state(self):
         self.private_job()

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "parley/algorithms/private_sharing.h"
@@ -92,6 +93,8 @@ Result<void> AdmmSharing::check_labels(int party, const std::vector<double>& val
 
 Result<void> AdmmSharing::check(const Iterate& iterate, int party, const Reply& reply) const {
   if (iterate.round == 0) return check_labels(party, reply.values);
+  if (fitted(iterate))
+    return reply.values.size() == 1 ? Result<void>{} : fail(failed("it does not say in one number that the party released its part"));
   if (reply.values.size() != iterate.labels.size()) return fail(failed("it does not have one value per record"));
   if (expected_.noise) return {};
   // Twice: the solution of an ill-conditioned system is not exact.
@@ -102,7 +105,7 @@ Result<void> AdmmSharing::check(const Iterate& iterate, int party, const Reply& 
 
 // c_m = s_m - s + z - u
 AdmmSharing::Task AdmmSharing::ask(const Iterate& iterate, int party) const {
-  if (iterate.round == 0) return {};
+  if (iterate.round == 0 || fitted(iterate)) return {};
   Task task{iterate.shared[static_cast<std::size_t>(party)]};
   for (std::size_t i = 0; i < task.target.size(); ++i) task.target[i] += iterate.consensus[i] - iterate.mean[i] - iterate.dual[i];
   return task;
@@ -133,7 +136,8 @@ Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, priv
 
 Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& task, const ColumnShare& share, Memory& memory,
                                                                   privacy::Gate& gate) const {
-  if (task.target.empty()) return labels(share, memory, gate);
+  if (task.target.empty()) return memory.weights.empty() ? labels(share, memory, gate) : part(share, memory, gate);
+  if (memory.released) return fail(bad_input({.field = "task"}, "comes after the part was released"));
   const auto records = static_cast<std::size_t>(share.features.rows());
   if (task.target.size() != records) return fail(bad_input({.field = "task"}, "must have one value per record"));
   if (!memory.factor) {
@@ -152,6 +156,30 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::answer(const Task& ta
   PARLEY_TRY(const auto values, memory.paid->release(privacy::Private(margins_of(share, weights)), gate));
   memory.weights = std::move(weights);  // an answer that fails leaves them as they were
   return privacy::derive([](const std::vector<double>& noisy) { return Reply{noisy}; }, values);
+}
+
+namespace {
+
+// FNV-1a of the numbers' bytes. A site notices by it when one round would release twice (ledger/resuming.md).
+double digest(const std::vector<double>& numbers) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const double number : numbers)
+    for (std::uint64_t bits = std::bit_cast<std::uint64_t>(number), byte = 0; byte < 8; ++byte, bits >>= 8)
+      hash = (hash ^ (bits & 0xff)) * 0x100000001b3;
+  return static_cast<double>(hash >> 12);
+}
+
+}  // namespace
+
+// The weights of the last answer. Their target was clipped by a public bound, so the theorem holds for them.
+Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::part(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
+  if (share.privacy == nullptr || !settings_.release_parts || memory.released)
+    return fail(bad_input({.field = "task"}, "asks for a part that this run does not release"));
+  PARLEY_CHECK(reserve(share, memory, gate));
+  PARLEY_TRY(const auto released, memory.paid->release_part(privacy::Private(memory.weights), gate));
+  memory.weights = released.value();
+  memory.released = true;
+  return privacy::derive([](const std::vector<double>& weights) { return Reply{{digest(weights)}}; }, released);
 }
 
 // Labels that are public leave as they are; in a run without privacy those do that a site lets go (catalog/site.h). Once.
@@ -176,8 +204,18 @@ Result<AdmmSharing::Iterate> AdmmSharing::with_labels(Iterate iterate, const rou
   return start(std::move(iterate.labels));
 }
 
+Result<AdmmSharing::Iterate> AdmmSharing::with_parts(Iterate iterate, const rounds::Answers<Reply>& answers) const {
+  if (answers.size() != static_cast<std::size_t>(parties_))
+    return fail(failed("a party is missing: every party holds a part of the model"));
+  for (const auto& answer : answers)
+    if (answer.reply.values.size() != 1) return fail(bad_input({.field = "reply"}, "must have one number for a part"));
+  iterate.released = true;
+  return iterate;
+}
+
 Result<AdmmSharing::Iterate> AdmmSharing::absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
   if (iterate.round == 0) return with_labels(std::move(iterate), answers);
+  if (fitted(iterate)) return with_parts(std::move(iterate), answers);
   const std::size_t records = iterate.labels.size();
   const auto parties = static_cast<double>(parties_);
   if (answers.size() != static_cast<std::size_t>(parties_))

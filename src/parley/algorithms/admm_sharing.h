@@ -22,7 +22,9 @@
 // vector and not on one coordinate. The noise is isotropic: noise inside the column space of D, as in the paper's (16), leaves two
 // neighbours with disjoint supports. M parties hold parts of one record, so a run of R rounds is M R releases of that record:
 // each party's noise is calibrated for all of them, and it charges its own R before the first is drawn. When to stop
-// follows from released values. A party's weights never leave it.
+// follows from released values. After the last round a task without a target asks every party for its part: it releases the
+// weights of its last answer, once, with noise for the sensitivity of the minimiser, and what it ends with is what it released.
+// A run may leave the exact weights with the party instead (`release_parts` false): then they are not covered, and never leave it.
 //
 // Converged is a round whose residuals ||s - z||, ||z - z'||, ||s_m - s_m'|| are small (Boyd et al. 2011, Section 3.3)
 //   relatively:  at most tolerance ||z||;
@@ -54,6 +56,7 @@ struct AdmmSettings {
   double tolerance = 1e-10;    // of the residuals, relative to the margins; 0: all rounds
   double value_bound = 0;      // V, private runs; 0: 5, or the labels' bound
   bool public_labels = false;  // declared so; a private run needs it
+  bool release_parts = false;  // of a private run: it ends with weights that are released, once, with noise
 };
 
 class PrivateSharing;
@@ -69,23 +72,25 @@ class AdmmSharing {
     std::vector<double> consensus;            // z
     std::vector<double> dual;                 // u
     double change = 0;                        // largest residual of the last round, relative
+    bool released = false;                    // every party ended with a part that it released
     static void fields(auto& self, auto&& visit) {
-      visit(self.round, self.labels, self.shared, self.mean, self.consensus, self.dual, self.change);
+      visit(self.round, self.labels, self.shared, self.mean, self.consensus, self.dual, self.change, self.released);
     }
   };
   struct Task {
-    std::vector<double> target;  // c_m; empty: send labels, if you hold them
+    std::vector<double> target;  // c_m; empty: send labels, if you hold them; after a target: release your part
     static void fields(auto& self, auto&& visit) { visit(self.target); }
   };
   struct Reply {
-    std::vector<double> values;  // s_m; or the labels
+    std::vector<double> values;  // s_m; or the labels; or one number that tells two releases of a part apart
     static void fields(auto& self, auto&& visit) { visit(self.values); }
   };
   struct Memory {
     std::vector<double> weights;  // x_m, then the intercept where the party has the column of ones
     std::int64_t targets = 0;     // answered; of a run without privacy, where no budget counts them
     bool asked_for_labels = false;
-    static void fields(auto& self, auto&& visit) { visit(self.weights, self.targets, self.asked_for_labels); }
+    bool released = false;  // the weights are what left through the gate
+    static void fields(auto& self, auto&& visit) { visit(self.weights, self.targets, self.asked_for_labels, self.released); }
     std::shared_ptr<const RidgeFactor> factor;   // made again when it is not there
     std::shared_ptr<const PrivateSharing> paid;  // of a private run
   };
@@ -113,14 +118,19 @@ class AdmmSharing {
   Result<void> reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   Result<privacy::Released<Reply>> answer(const Task& task, const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const;
-  [[nodiscard]] bool done(const Iterate& iterate) const { return iterate.round > settings_.rounds || converged(iterate); }
+  [[nodiscard]] bool done(const Iterate& iterate) const { return settings_.release_parts ? iterate.released : fitted(iterate); }
   [[nodiscard]] bool converged(const Iterate& iterate) const {
     return iterate.round > 1 && iterate.change <= settings_.tolerance && small_absolutely(iterate) && bounded(iterate);
   }
-  // Rounds of a run of these settings: one for the labels, and the rest.
-  [[nodiscard]] static std::int64_t most_rounds(const AdmmSettings& settings) { return std::int64_t{settings.rounds} + 1; }
+  // Rounds of a run of these settings: one for the labels, the rest, and one in which parts are released.
+  [[nodiscard]] static std::int64_t most_rounds(const AdmmSettings& settings) {
+    return std::int64_t{settings.rounds} + 1 + (settings.release_parts ? 1 : 0);
+  }
 
  private:
+  [[nodiscard]] bool fitted(const Iterate& iterate) const { return iterate.round > settings_.rounds || converged(iterate); }
+  Result<privacy::Released<Reply>> part(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
+  [[nodiscard]] Result<Iterate> with_parts(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   AdmmSharing(const glm::Objective& objective, const AdmmSettings& settings, int parties)
       : objective_(objective), settings_(settings), parties_(parties) {}
   [[nodiscard]] double ridge(const ColumnShare& share) const;  // lambda / rho

@@ -175,7 +175,7 @@ std::span<const Algorithm> algorithms_by_name() {
        federate_averaging<algorithms::FedAvg::kParts>},
       {"admm-sharing",
        Partition::kVertical,
-       "one value per record travels, parties keep their weights",
+       "one value per record travels, parties keep their parts of the model",
        "Hu et al.; Boyd et al. 2011, Section 7.3",
        {},
        true,

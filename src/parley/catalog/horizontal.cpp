@@ -2,11 +2,64 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <unordered_set>
 
 #include "parley/glm/batch.h"
 
 namespace parley::catalog {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Both are regular files of one size, and of the same bytes.
+bool same_bytes(const std::string& one, const std::string& other) {
+  std::error_code error;
+  const auto is_file = [&](const std::string& path) { return fs::is_regular_file(path, error); };
+  if (!is_file(one) || !is_file(other) || fs::file_size(one, error) != fs::file_size(other, error) || error) return false;
+  std::ifstream a(one, std::ios::binary), b(other, std::ios::binary);
+  std::vector<char> from_a(std::size_t{1} << 16), from_b(from_a.size());
+  while (a && b) {
+    a.read(from_a.data(), static_cast<std::streamsize>(from_a.size()));
+    b.read(from_b.data(), static_cast<std::streamsize>(from_b.size()));
+    if (a.gcount() != b.gcount() || !std::equal(from_a.begin(), from_a.begin() + a.gcount(), from_b.begin())) return false;
+  }
+  return a.eof() && b.eof();
+}
+
+// Ids that two of the tables have. Equal rows without ids are no reason to think of one person.
+Result<void> check_ids_differ(const Job& job, std::span<const int> parties, const std::vector<data::Dataset>& tables) {
+  std::unordered_set<std::string_view> before;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    for (const std::string& id : tables[p].ids)
+      if (before.contains(id))
+        return fail(bad_input({job.file, 0, "party." + job.parties[static_cast<std::size_t>(parties[p])].name},
+                              "has a record id that an earlier party has too: one record would count at both; ids that mean nothing "
+                              "beyond a table are a column of type = \"ignore\""));
+    before.insert(tables[p].ids.begin(), tables[p].ids.end());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_files_differ(const Job& job) {
+  for (std::size_t p = 0; p < job.parties.size(); ++p)
+    for (std::size_t q = 0; q < p; ++q) {
+      const Party &one = job.parties[q], &other = job.parties[p];
+      std::error_code unknown;
+      const bool same_file = one.data == other.data || fs::equivalent(one.data, other.data, unknown);
+      if (same_file || same_bytes(one.data, other.data))
+        return fail(bad_input({job.file, 0, "party." + other.name + ".data"},
+                              fmt::format("is the table of '{}' {}: what a person gives would count at both", one.name,
+                                          same_file ? "itself" : "byte for byte"),
+                              other.data));
+    }
+  return {};
+}
 
 Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& run) {
   PARLEY_TRY(const privacy::Epsilon epsilon, privacy::Epsilon::make(job.privacy->epsilon));
@@ -31,10 +84,12 @@ Result<void> HorizontalFederation::check(const Job& job) const {
 
 Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::span<const int> parties) const {
   std::vector<data::Dataset> as_they_are;
+  if (parties.size() > 1) PARLEY_CHECK(check_files_differ(job));
   for (const int party : parties) {
     PARLEY_TRY(data::Dataset table, read_as_it_is(job, job.parties[static_cast<std::size_t>(party)], data::LabelUse::kRequired));
     as_they_are.push_back(std::move(table));
   }
+  PARLEY_CHECK(check_ids_differ(job, parties, as_they_are));
   PARLEY_TRY(const AgreedClasses classes, agree_on_classes(job, as_they_are));
   PARLEY_TRY(const data::ColumnNames columns, agree_on_columns(job, as_they_are));
   std::vector<PartyTable> tables;
@@ -63,6 +118,11 @@ Result<void> HorizontalFederation::check(const Job& job, std::span<const Introdu
     if (other.scales != first.scales) return differ("public bounds", "give the parties one schema");
     if (other.classes != first.classes) return differ("classes", "list them all in labels.classes, and in one order in the schemas");
   }
+  for (std::size_t p = 0; p < parties.size(); ++p)
+    for (std::size_t q = 0; q < p; ++q)
+      if (parties[p].alignment != 0 && parties[p].alignment == parties[q].alignment)
+        return fail(bad_input({job.file, 0, "party." + parties[p].party},
+                              fmt::format("has the same table as '{}': what a person gives would count at both", parties[q].party)));
   return {};
 }
 

@@ -20,6 +20,10 @@ Result<algorithms::ClientTerms> client_terms(const Job& job, const std::string& 
 // What each party of the job said that it trains on; 0 for one that has no part in the run.
 std::vector<std::int64_t> introduced_records(const Job& job, std::span<const Introduction> parties);
 
+// An error when two parties of the job have one table: the same file, however its path is spelt, or the same bytes. Of files in this
+// machine's reach.
+Result<void> check_files_differ(const Job& job);
+
 class HorizontalFederation : public Federation {
  public:
   Result<void> check(const Job& job) const override;

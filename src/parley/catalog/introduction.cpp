@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -19,16 +20,45 @@ namespace parley::catalog {
 
 namespace {
 
-// FNV-1a over the ids and their ends; never 0.
+// FNV-1a; never 0.
+class Digest {
+ public:
+  void add(const std::string& text) {
+    for (const char c : text) add(static_cast<unsigned char>(c));
+    add(static_cast<unsigned char>(0));
+  }
+  void add(double number) {
+    for (std::uint64_t bits = std::bit_cast<std::uint64_t>(number), i = 0; i < 8; ++i, bits >>= 8) add(static_cast<unsigned char>(bits));
+  }
+  [[nodiscard]] std::int64_t value() const { return static_cast<std::int64_t>(hash_ | 1); }
+
+ private:
+  void add(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3; }
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+// Of the ids and their ends.
 std::int64_t digest(const std::vector<std::string>& ids) {
   if (ids.empty()) return 0;
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3; };
-  for (const std::string& id : ids) {
-    for (const char c : id) add(static_cast<unsigned char>(c));
-    add(0);
-  }
-  return static_cast<std::int64_t>(hash | 1);
+  Digest digest;
+  for (const std::string& id : ids) digest.add(id);
+  return digest.value();
+}
+
+// Of everything that the party trains on.
+std::int64_t digest(const data::Dataset& table) {
+  Digest digest;
+  digest.add(static_cast<double>(table.rows()));
+  for (linalg::Index j = 0; j < table.features.cols(); ++j)
+    table.features.for_each_in_column(j, [&](linalg::Index row, double value) {
+      if (value == 0) return;  // stored or not
+      digest.add(static_cast<double>(j));
+      digest.add(static_cast<double>(row));
+      digest.add(value);
+    });
+  for (const double label : table.labels.values) digest.add(label);
+  for (const std::string& id : table.ids) digest.add(id);
+  return digest.value();
 }
 
 // Of a column that is left out, its name alone: readers of other tables need that to leave it out too.
@@ -211,6 +241,7 @@ Introduction introduce(const PartyTable& table) {
   if (table.site && table.site->purse().unit == privacy::Unit::kClient) said.rows = 0;
   // Who the records are about is said only where the parties must have the same.
   if (table.aligned && table.ids_are_public) said.alignment = digest(train.ids);
+  if (!table.aligned && !table.site) said.alignment = digest(train);
   if (table.site)
     said.row_norm = table.site->facts().row_bound;  // public
   else

@@ -15,7 +15,9 @@ namespace parley::catalog {
 struct Introduction {
   std::string party;
   std::int64_t rows = 0;       // it trains on; what the job states where the relation hides it; 0 where a client's number is private
-  std::int64_t alignment = 0;  // digest of the record ids in their order; 0 where records are a party's own, or have none
+  // Digest of the record ids in their order, where parties hold columns and ids are public; of the table, where they hold records and
+  // the run is not private: one table at two parties is then seen. Else 0: a digest of private records would tell whoever guesses them.
+  std::int64_t alignment = 0;
   double row_norm = 0;         // the largest Euclidean norm of a scaled row; its public bound in a private run
   int column_count = 0;
   int first_number = 0;  // columns are x<first>, x<first+1>, ... when `columns` is empty

@@ -249,6 +249,10 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths) {
   if (job.name.empty()) job.name = std::filesystem::path(path).stem().string();
 
   read_model(toml.table("model"), job.objective);
+  Toml model = toml.table("model");
+  model.boolean("keep_parts", job.keep_parts);
+  if (job.keep_parts && job.partition != Partition::kVertical)
+    model.reject("keep_parts", "is for parties that hold columns (partition = \"vertical\"): no other model has parts");
   read_data(toml.table("data"), job.data);
 
   Toml labels = toml.table("labels");

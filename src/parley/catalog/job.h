@@ -90,6 +90,7 @@ struct Job {
   std::optional<TuneSection> tune;
   std::vector<std::string> overrides;  // that were applied to the file
   LabelsSection labels;
+  bool keep_parts = false;  // of a private run of parties with columns: exact parts of the model stay with them, not covered
   std::vector<Party> parties;
   rounds::Rules rules;                     // for parties on other machines
   std::optional<rounds::Network> network;  // for which the time of the run is told

@@ -86,7 +86,7 @@ Result<Judged> judge_whole(const Trained& trained, const std::vector<std::string
 
 }  // namespace
 
-Result<void> save(const std::vector<Trained>& parts, const std::string& directory) {
+Result<void> save(const std::vector<Trained>& parts, const Provenance& whole, const std::string& directory) {
   if (is_whole(parts)) return save(parts.front(), directory);
   Json json = {{"format", kFormat}, {"format_version", 1}, {"meaning", "margin = sum of the parts' margins"}, {"parts", Json::array()}};
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -97,6 +97,7 @@ Result<void> save(const std::vector<Trained>& parts, const std::string& director
     PARLEY_CHECK(save(parts[p], in(directory, folder)));
     json["parts"].push_back({{"party", parts[p].part->party}, {"path", folder + "/model.json"}});
   }
+  json["privacy"] = privacy_json(whole);
   return write_atomically(in(directory, "model.json"), json.dump(1) + "\n");
 }
 

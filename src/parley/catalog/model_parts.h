@@ -14,7 +14,8 @@
 
 namespace parley::catalog {
 
-Result<void> save(const std::vector<Trained>& parts, const std::string& directory);
+// `whole`: what is claimed of all parts together.
+Result<void> save(const std::vector<Trained>& parts, const Provenance& whole, const std::string& directory);
 
 // The model of one run's folder or file; or every part of a model, from folders or files in any order. Either one whole model
 // comes back or all parts in the order of the job; anything less is an error.

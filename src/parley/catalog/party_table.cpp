@@ -67,6 +67,24 @@ Result<std::vector<std::string>> declared_classes(const Job& job, std::span<cons
   return declared;
 }
 
+// The classes of a private job that lists none: 1 and what is not, by convention, whatever of it occurs. Nothing of the data decides what
+// they are called.
+Result<AgreedClasses> conventional_classes(const Job& job, const std::vector<std::string>& found, data::Format format) {
+  AgreedClasses agreed{.names = {"-1", "0", "1"}};
+  const bool known = std::all_of(found.begin(), found.end(), [&](const std::string& name) {
+    return std::find(agreed.names.begin(), agreed.names.end(), name) != agreed.names.end();
+  });
+  if (!known || job.objective.task == glm::Task::kSoftmax) return fail(classes_are_missing(job));
+  data::LabelRules rules{.absent_classes = true,
+                         .negative = format == data::Format::kLibsvm ? "-1" : "0",
+                         .place = {job.file, 0, "labels"}};
+  if (!job.labels.positive.empty()) rules.positive = {job.labels.positive};
+  PARLEY_TRY(data::LabelsAndNotes made, data::make_labels({{0, 1, 2}, agreed.names}, rules));
+  agreed.values = std::move(made.labels.values);
+  agreed.classes = std::move(made.labels.classes);
+  return agreed;
+}
+
 }  // namespace
 
 std::optional<int> first_number(const data::ColumnNames& columns) {
@@ -89,6 +107,7 @@ Result<AgreedClasses> agree_on_classes(const Job& job, std::span<const data::Dat
   } else {
     PARLEY_TRY(agreed.names, declared_classes(job, tables));
     const std::vector<std::string> declared = agreed.names;
+    if (job.privacy && declared.empty()) return conventional_classes(job, found, tables.front().schema.format);
     for (const std::size_t at : data::level_order(found))
       if (std::find(declared.begin(), declared.end(), found[at]) == declared.end()) agreed.names.push_back(found[at]);
   }

@@ -45,7 +45,7 @@ struct AgreedClasses {
 std::optional<int> first_number(const data::ColumnNames& columns);
 
 // The classes of all tables in the order in which the job lists them; where it lists none, in that of the schemas' levels. Of two the second
-// is positive, unless the job names the positive class.
+// is positive, unless the job names the positive class. Of a private job where nobody lists any: those of the convention.
 Result<AgreedClasses> agree_on_classes(const Job& job, std::span<const data::Dataset> tables);
 // Numbered columns: from the first to the last of any table. Named ones must be the same in every table.
 Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data::Dataset> tables);

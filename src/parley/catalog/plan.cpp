@@ -11,6 +11,7 @@
 #include "parley/algorithms/frank_wolfe_private.h"
 #include "parley/algorithms/smoothness.h"
 #include "parley/catalog/privacy_across.h"
+#include "parley/catalog/report.h"
 #include "parley/catalog/run.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
@@ -119,7 +120,7 @@ Result<JobPlan> plan_job(const Job& job) {
   if (!job.privacy) return plan;
   PARLEY_TRY(const auto site, PrivateSite::open(job, data.tables.train, data.features, data.objective, PrivateSite::Purpose::kRehearsal));
   plan.records = site->facts().records;  // which the plan is made from
-  // How many entries a table has is not public: a power of two tells its holder enough, and a single record hardly ever changes it.
+  // How many entries a table has is not public: a power of two tells its holder enough.
   plan.memory_bytes = std::bit_ceil(plan.memory_bytes);
   const algorithms::Problem problem{site->features(), data.tables.train.labels.values, data.objective, &site->terms()};
   const auto fit = job.trainer(problem, {});
@@ -147,8 +148,8 @@ std::string plan_json(const Job& job, const JobPlan& plan) {
   Json json{{"job", job.name},
             {"algorithm", job.algorithm},
             {"records", plan.records},
-            {"columns", plan.columns},
-            {"memory_bytes", plan.memory_bytes}};
+            {"columns", plan.columns}};
+  if (!plan.privacy) json["memory_bytes"] = plan.memory_bytes;
   json["privacy"] = nullptr;
   if (plan.privacy) {
     json["privacy"] = {{"epsilon", plan.privacy->epsilon},
@@ -174,6 +175,7 @@ std::string plan_json(const Job& job, const JobPlan& plan) {
     json["privacy"]["excess_risk"] = plan.risk ? Json{{"order", plan.risk->formula}, {"value", plan.risk->value}} : Json(nullptr);
   }
   json["warnings"] = plan.warnings;
+  if (plan.privacy) json["simulation"] = {{"covered", false}, {"memory_bytes", plan.memory_bytes}};
   return json.dump(1);
 }
 
@@ -182,7 +184,8 @@ std::string plan_table(const Job& job, const JobPlan& plan) {
   const auto line = [&](const char* name, const std::string& value) { table += fmt::format("  {:<18} {}\n", name, value); };
   line("records", with_commas(static_cast<long long>(plan.records)));
   line("columns", with_commas(static_cast<long long>(plan.columns)));
-  line("memory", fmt::format("about {:.1f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
+  const std::string memory = fmt::format("about {:.1f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20));
+  if (!plan.privacy) line("memory", memory);
   if (!plan.privacy) return table + "\n  This run would not be private: the job has no [privacy] section.\n";
   line("steps", with_commas(plan.steps));
   line("cost", fmt::format("epsilon {} at delta {} ({}), for one {}, {} neighbours", privacy::rounded_up(plan.privacy->epsilon, 4),
@@ -198,6 +201,8 @@ std::string plan_table(const Job& job, const JobPlan& plan) {
                          with_commas(release.event.count), noise_of(release.event.mechanism), release.noise_to_signal, 100 * release.share);
   table += "  (signal: the largest that any data of this many records could have; share: of the privacy cost)\n";
   for (const std::string& warning : plan.warnings) table += "  warning: " + warning + "\n";
+  table += fmt::format("\n  {}\n", kNotCovered);
+  line("memory", memory);
   return table;
 }
 

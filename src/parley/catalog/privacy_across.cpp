@@ -35,6 +35,7 @@ Result<PrivacyReport> report_of(const Job& job, const Introduction& said, int pa
   report.neighbours = section.neighbours;
   report.against = section.against;
   report.covered = covered_by(job);
+  report.holding = holding_of(job);
   report.calibration = section.calibration;
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
   report.records = section.unit == privacy::Unit::kClient ? job.parties.size() : static_cast<std::size_t>(said.rows);
@@ -64,7 +65,10 @@ Result<PrivacyReport> privacy_across(const Federation& federation, const std::ve
                               : clients ? "each a client"
                                         : "each with records of its own",
                               privacy::name(all.unit), all.epsilon, all.delta,
-                              parts ? " Labels are declared public, and nothing is claimed about them." : "", most->statement);
+                              parts     ? " Labels are declared public, and nothing is claimed about them."
+                              : clients ? " It is assumed that each person is at one client only."
+                                        : " It is assumed that each person is at one party only: whoever is at several pays at each.",
+                              most->statement);
   return all;
 }
 

@@ -78,10 +78,11 @@ Result<void> check_schema(const Job& job, const data::Dataset& train) {
     return fail(bad_input({place, 0, "table"},
                           "its bounds were found in the data; a private run needs bounds that a person has confirmed "
                           "(confirmed = true)"));
+  if (finds_columns(job, train))
+    return fail(bad_input({job.file, 0, "data.features"},
+                          "is missing: how many columns there are would be found in the data; state it, or features in the schema"));
   if (finds_classes(job, train) && !by_convention(job, train.labels.classes))
-    return fail(
-        bad_input({job.file, 0, "labels.classes"},
-                  "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema"));
+    return fail(classes_are_missing(job));
   return {};
 }
 
@@ -149,8 +150,27 @@ Result<std::vector<std::string>> public_classes(const Job& job, const data::Data
   return std::move(made.labels.classes);
 }
 
+Error classes_are_missing(const Job& job) {
+  return bad_input({job.file, 0, "labels.classes"},
+                   "is missing: which classes there are would be found in the data; list them, or the label's levels in the schema");
+}
+
 Covered covered_by(const Job& job) {
-  return job.federation && job.federation->holding() == privacy::Holding::kSameRecords ? Covered::kMessages : Covered::kModel;
+  return job.keep_parts ? Covered::kMessages : Covered::kModel;
+}
+
+privacy::Holding holding_of(const Job& job) {
+  return job.federation ? job.federation->holding() : privacy::Holding::kDisjointRecords;
+}
+
+bool hides_count(const Job& job) {
+  return job.privacy && (job.privacy->neighbours == privacy::Neighbours::kAddRemove || job.privacy->unit == privacy::Unit::kClient);
+}
+
+void stamp(const PrivacyReport& report, Provenance& provenance) {
+  provenance.privacy = report.statement;
+  provenance.claimed = report.claimed;
+  provenance.covered = report.claimed && report.covered == Covered::kModel;
 }
 
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
@@ -169,9 +189,13 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
   if (report.calibration == algorithms::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   const bool model = report.covered == Covered::kModel;
-  text += model ? " The model is covered; objective, metrics and notes are computed from the data itself and are for its holder only."
-                : " What a party sends is covered, and whatever the others make of it. Its own part of the model is not: it is computed "
-                  "from the data itself, like objective, metrics and notes, and is for its holder only.";
+  if (report.holding == privacy::Holding::kSameRecords)
+    text += " Each party has a part of every record and charges for its own part; the costs of the parties of a record add up.";
+  text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
+          : report.holding == privacy::Holding::kSameRecords
+              ? " The model is covered: each party released its part of it once, with noise."
+              : " The model is covered.";
+  text += " Objective, metrics, notes and times are computed from the data itself and are for its holder only.";
   if (report.claimed) return text;
   return fmt::format(
              "Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the operating "
@@ -227,6 +251,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
   site->section_ = *job.privacy;
   site->covered_ = covered_by(job);
+  site->holding_ = holding_of(job);
   const PrivacySection& section = site->section_;
   const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
@@ -234,9 +259,6 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const Job& job, const dat
   if (!section.delta)
     site->notes_.push_back(fmt::format("privacy.delta was not given: 1/n^2 = {} for n = {}", privacy::rounded_up(delta.value(), 4),
                                        with_commas(static_cast<long long>(site->facts_.records))));
-  if (finds_columns(job, train))
-    site->notes_.emplace_back(
-        "data.features was not given: the number of columns is the largest index in the file, and is taken as public");
   if (finds_classes(job, train))
     site->notes_.push_back(fmt::format("labels.classes was not given: that labels are {} and {} is a convention, and is taken as public",
                                        train.labels.classes[0], train.labels.classes[1]));
@@ -352,6 +374,7 @@ Result<PrivacyReport> PrivateSite::report() {
   report.neighbours = section_.neighbours;
   report.against = section_.against;
   report.covered = covered_;
+  report.holding = holding_;
   report.calibration = section_.calibration;
   report.releases = gate_->releases();
   report.records = facts_.records;
@@ -369,8 +392,15 @@ Result<PrivacyReport> PrivateSite::report() {
     report.delta += receipt.delta;
   }
   report.plan = gate_->charged();
+  // A site that was started again after its last draw has drawn nothing since: what was charged before stands.
+  const bool charged_before = gate_->receipts().empty() && gate_->progress().plans > 0;
+  if (charged_before) {
+    report.epsilon = expected_.epsilon;
+    report.delta = expected_.delta;
+    report.plan = expected_.plan;
+  }
   // One plan has the accountant that was best for it; several plans are sums.
-  if (gate_->receipts().size() == 1) {
+  if (gate_->receipts().size() == 1 || charged_before) {
     PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, terms_->target.delta));
     report.accountant = privacy::name(account.chosen);
   }

@@ -3,7 +3,7 @@
 //
 // Everything that decides about noise, steps or bounds here comes from the job, the schema, d and the number of records:
 // n under replace-one, privacy.records under add-remove. They are public.
-// A column without a public bound, a bound or level that nobody confirmed, classes other than -1/1 and 0/1 that nobody listed, a rule that drops rows (n would depend on
+// A column without a public bound, a LIBSVM table whose number of columns nobody states, a bound or level that nobody confirmed, classes other than -1/1 and 0/1 that nobody listed, a rule that drops rows (n would depend on
 // the data) and a free intercept are refused.
 #pragma once
 #include <cstdint>
@@ -16,15 +16,20 @@
 
 #include "parley/algorithms/private_terms.h"
 #include "parley/catalog/job.h"
+#include "parley/catalog/trained.h"
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
 #include "parley/glm/objective.h"
+#include "parley/privacy/ledger/across_parties.h"
 #include "parley/privacy/ledger/ledger.h"
 
 namespace parley::catalog {
 
-// What a claim is about: the model and every message that it was made of; or, where each party computes its own part of the model from
-// its data and keeps it, what the party sends to the others.
+// What a claim is about: the model and every message that it was made of; or, where a job keeps exact parts of the model with their parties,
+// what the parties send to each other.
+inline constexpr const char* kPartNotCovered =
+    "Its own part of the model is not covered: the job keeps parts (model.keep_parts), so the part stays with its party as it was computed "
+    "from the data, for predictions that all parties make together and for nothing else.";
 enum class Covered { kModel, kMessages };
 
 // What a run may say about privacy.
@@ -36,6 +41,7 @@ struct PrivacyReport {
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Against against = privacy::Against::kEveryone;
   Covered covered = Covered::kModel;
+  privacy::Holding holding = privacy::Holding::kDisjointRecords;
   std::string accountant;  // whose proof it is
   algorithms::Calibration calibration = algorithms::Calibration::kProved;
   std::int64_t releases = 0;
@@ -48,6 +54,8 @@ struct PrivacyReport {
   double spent_epsilon = 0;  // of it, this run included
   double spent_delta = 0;
   std::string statement;  // for people
+  std::vector<std::string> chosen;  // settings, by private tuning: released
+  double run_epsilon = 0;           // of each run of a search
   std::vector<std::string> notes;
 };
 
@@ -62,6 +70,8 @@ struct PublicFacts {
 // The classes of a model, in the order in which the job or the schema lists them. Of a private one they are no others: those that occur would be found in the data. Where nobody
 // lists any they are as they were read, and open() refuses the table unless they are -1/1 or 0/1.
 Result<std::vector<std::string>> public_classes(const Job& job, const data::Dataset& train);
+
+Error classes_are_missing(const Job& job);
 
 // Which run the site pays for, and who limits what it may cost. By default a run of its own, within a budget that the job
 // sets where the ledger has none.
@@ -118,6 +128,7 @@ class PrivateSite {
   privacy::GridFeatures features_;
   PrivacySection section_;
   Covered covered_ = Covered::kModel;
+  privacy::Holding holding_ = privacy::Holding::kDisjointRecords;
   privacy::Purse purse_;
   std::string run_;
   bool resumed_ = false;
@@ -133,6 +144,11 @@ class PrivateSite {
 };
 
 Covered covered_by(const Job& job);
+privacy::Holding holding_of(const Job& job);
+// Whether the number of records is as private as they are: add-remove, or a client's.
+bool hides_count(const Job& job);
+// Writes into a model what is claimed, and whether it is covered.
+void stamp(const PrivacyReport& report, Provenance& provenance);
 // The claim in words; `seed`: what the noise came from, if from one.
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed);
 // The loudest of the plan, and a warning where it leaves little to learn.

@@ -31,11 +31,22 @@ constexpr NamedMetric kMetrics[] = {{"accuracy", "accuracy", &glm::Metrics::accu
                                     {"r2", "R2", &glm::Metrics::r_squared},
                                     {"deviance", "deviance", &glm::Metrics::deviance}};
 
-Json to_json(const Scored& scored) {
+// Whether the number of rows may be told. Where it is hidden, so is what is summed over the rows instead of averaged.
+enum class RowCount { kTold, kHidden };
+
+RowCount row_count(const Job& job) {
+  return hides_count(job) ? RowCount::kHidden : RowCount::kTold;
+}
+
+bool is_told(const NamedMetric& metric, RowCount count) {
+  return count == RowCount::kTold || metric.value != &glm::Metrics::deviance;
+}
+
+Json to_json(const Scored& scored, RowCount count = RowCount::kTold) {
   Json json;
-  json["rows"] = scored.rows;
+  json["rows"] = count == RowCount::kTold ? Json(scored.rows) : Json(nullptr);
   for (const NamedMetric& metric : kMetrics)
-    if (const auto value = scored.metrics.*metric.value) json[metric.key] = *value;
+    if (const auto value = scored.metrics.*metric.value; value && is_told(metric, count)) json[metric.key] = *value;
   const auto defined = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
   if (const auto& support = scored.support)
     json["support"] = {{"true_positives", support->correct},   {"missing", support->missed},
@@ -91,26 +102,28 @@ Json finite(double value) {
 Json to_json(const PrivacyReport& privacy) {
   Json events = Json::array();
   for (const privacy::Event& event : privacy.plan.events) events.push_back(Json::parse(privacy::to_json(event)));
-  return {{"claimed", privacy.claimed},
-          {"epsilon", finite(privacy.epsilon)},
-          {"delta", privacy.delta},
-          {"unit", privacy::name(privacy.unit)},
-          {"neighbours", privacy::name(privacy.neighbours)},
-          {"against", against_whom(privacy)},
-          {"accountant", privacy.accountant},
-          {"calibration", privacy.calibration == algorithms::Calibration::kProved ? "proved" : "paper"},
-          {"releases", privacy.releases},
-          {privacy.unit == privacy::Unit::kClient ? "clients" : "records", privacy.records},
-          {"derivative_bound", privacy.derivative_bound},
-          {"noise_to_signal", privacy.noise_to_signal},
-          {"events", std::move(events)},
-          {"ledger", privacy.ledger.empty() ? Json(nullptr)  // each party's own
-                                            : Json{{"folder", privacy.ledger},
-                                                   {"budget_epsilon", privacy.budget.epsilon.value()},
-                                                   {"budget_delta", privacy.budget.delta.value()},
-                                                   {"spent_epsilon", finite(privacy.spent_epsilon)},
-                                                   {"spent_delta", privacy.spent_delta}}},
-          {"statement", privacy.statement}};
+  Json json{{"claimed", privacy.claimed},
+            {"epsilon", finite(privacy.epsilon)},
+            {"delta", privacy.delta},
+            {"unit", privacy::name(privacy.unit)},
+            {"neighbours", privacy::name(privacy.neighbours)},
+            {"against", against_whom(privacy)},
+            {"accountant", privacy.accountant},
+            {"calibration", privacy.calibration == algorithms::Calibration::kProved ? "proved" : "paper"},
+            {"releases", privacy.releases},
+            {privacy.unit == privacy::Unit::kClient ? "clients" : "records", privacy.records},
+            {"derivative_bound", privacy.derivative_bound},
+            {"noise_to_signal", privacy.noise_to_signal},
+            {"events", std::move(events)},
+            {"ledger", privacy.ledger.empty() ? Json(nullptr)  // each party's own
+                                              : Json{{"folder", privacy.ledger},
+                                                     {"budget_epsilon", privacy.budget.epsilon.value()},
+                                                     {"budget_delta", privacy.budget.delta.value()},
+                                                     {"spent_epsilon", finite(privacy.spent_epsilon)},
+                                                     {"spent_delta", privacy.spent_delta}}},
+            {"statement", privacy.statement}};
+  if (!privacy.chosen.empty()) json["tuned"] = {{"settings", privacy.chosen}, {"epsilon_of_a_run", privacy.run_epsilon}};
+  return json;
 }
 
 std::string shown(const std::optional<double>& value) {
@@ -138,11 +151,20 @@ ModelSize model_size(const Outcome& outcome) {
   return size;
 }
 
+// Of a private model whose parts are not covered, the file is all that tells of its weights.
+bool weights_are_told(const Outcome& outcome) {
+  return !outcome.privacy || outcome.privacy->covered == Covered::kModel;
+}
+
 // Where its parts are elsewhere, nobody here knows its weights.
 Json model_json(const Outcome& outcome, const ReportContext& context) {
   if (outcome.elsewhere.empty()) {
     const ModelSize size = model_size(outcome);
-    return {{"path", context.model_path}, {"columns", size.columns}, {"nonzeros", size.nonzeros}, {"l1_norm", size.l1_norm}};
+    const bool told = weights_are_told(outcome);
+    return {{"path", context.model_path},
+            {"columns", size.columns},
+            {"nonzeros", told ? Json(size.nonzeros) : Json(nullptr)},
+            {"l1_norm", told ? Json(size.l1_norm) : Json(nullptr)}};
   }
   std::size_t columns = 0;
   Json parts = Json::array();
@@ -167,6 +189,40 @@ Json to_json(const Job& job, const std::optional<rounds::Communication>& communi
   return json;
 }
 
+Json objective_json(const Outcome& outcome) {
+  Json json = {{"final", finite(outcome.fit.objective)},
+               {"certificate", shown(outcome.fit.certificate)},
+               {"gap", finite(outcome.fit.gap)},
+               {"history", Json::array()}};
+  const std::vector<double>& history = outcome.fit.history;
+  const std::size_t every = std::max<std::size_t>(1, (history.size() + kMostPoints - 1) / kMostPoints);
+  json["history_every"] = every;
+  for (std::size_t i = 0; i < history.size(); i += every) json["history"].push_back(finite(history[i]));
+  if (!history.empty() && (history.size() - 1) % every != 0) json["history"].push_back(finite(history.back()));
+  return json;
+}
+
+Json metrics_json(const Job& job, const Outcome& outcome) {
+  const RowCount count = row_count(job);
+  return {{"train", to_json(outcome.train, count)}, {"test", outcome.test ? to_json(*outcome.test, count) : Json(nullptr)}};
+}
+
+Json time_json(const Outcome& outcome, const ReportContext& context) {
+  return {{"total_seconds", context.total_seconds},
+          {"read_seconds", outcome.read_seconds},
+          {"compute_seconds", outcome.train_seconds},
+          {"wait_seconds", outcome.wait_seconds}};
+}
+
+// What a private run tells the holder of its data, and no claim covers. How long a search took tells how many runs it had, of which the
+// best alone is released: of a tuned run no time is told to anybody.
+Json simulation_json(const Job& job, const Outcome& outcome, const ReportContext& context) {
+  Json json = {{"covered", false}, {"objective", objective_json(outcome)}, {"metrics", metrics_json(job, outcome)}};
+  if (!job.tune) json["time"] = time_json(outcome, context);
+  json["notes"] = outcome.notes;
+  return json;
+}
+
 }  // namespace
 
 std::string result_json(const Job& job, const Outcome& outcome, const ReportContext& context) {
@@ -176,28 +232,21 @@ std::string result_json(const Job& job, const Outcome& outcome, const ReportCont
   json["algorithm"] = job.algorithm;
   json["rounds"] = outcome.fit.iterations;
   json["stop_reason"] = reason(outcome.fit.stop);
-  json["objective"] = {{"final", finite(outcome.fit.objective)},
-                       {"certificate", shown(outcome.fit.certificate)},
-                       {"gap", finite(outcome.fit.gap)},
-                       {"history", Json::array()}};
-  const std::vector<double>& history = outcome.fit.history;
-  const std::size_t every = std::max<std::size_t>(1, (history.size() + kMostPoints - 1) / kMostPoints);
-  json["objective"]["history_every"] = every;
-  for (std::size_t i = 0; i < history.size(); i += every) json["objective"]["history"].push_back(finite(history[i]));
-  if (!history.empty() && (history.size() - 1) % every != 0) json["objective"]["history"].push_back(finite(history.back()));
-  json["metrics"]["train"] = to_json(outcome.train);
-  json["metrics"]["test"] = outcome.test ? to_json(*outcome.test) : Json(nullptr);
+  if (!outcome.privacy) {
+    json["objective"] = objective_json(outcome);
+    json["metrics"] = metrics_json(job, outcome);
+  }
   json["model"] = model_json(outcome, context);
   json["privacy"] =
       outcome.privacy ? to_json(*outcome.privacy) : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
   json["communication"] = to_json(job, outcome.communication);
-  json["time"] = {{"total_seconds", context.total_seconds},
-                  {"read_seconds", outcome.read_seconds},
-                  {"compute_seconds", outcome.train_seconds},
-                  {"wait_seconds", outcome.wait_seconds}};
-  json["notes"] = outcome.notes;
+  if (!outcome.privacy) {
+    json["time"] = time_json(outcome, context);
+    json["notes"] = outcome.notes;
+  }
   json["seed"] = job.seed ? Json(*job.seed) : Json(nullptr);
   json["version"] = kVersion;
+  if (outcome.privacy) json["simulation"] = simulation_json(job, outcome, context);
   // Paths need not be UTF-8.
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
@@ -219,14 +268,10 @@ std::string metrics_table(const Scored& scored) {
   return table;
 }
 
-std::string result_table(const Job& job, const Outcome& outcome, const ReportContext& context) {
-  const auto& fit = outcome.fit;
-  std::string table = fmt::format("{}: {} by {}, {} after {}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
-                                  fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop),
-                                  counted(fit.iterations, "iteration"));
-  if (std::isfinite(fit.objective)) table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
-  if (fit.certificate != algorithms::Certificate::kNone) table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
-  if (outcome.elsewhere.empty())
+namespace {
+
+void add_sizes(const Job& job, const Outcome& outcome, std::string& table) {
+  if (outcome.elsewhere.empty() && weights_are_told(outcome))
     table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
                          fmt::format("{} of {}", with_commas(static_cast<long long>(model_size(outcome).nonzeros)),
                                      with_commas(static_cast<long long>(model_size(outcome).weights))));
@@ -238,33 +283,84 @@ std::string result_table(const Job& job, const Outcome& outcome, const ReportCon
                          fmt::format("{} up, {} down, {}", human_bytes(static_cast<double>(outcome.communication->total().up)),
                                      human_bytes(static_cast<double>(outcome.communication->total().down)),
                                      counted(job.parties.size(), "party", "parties")));
+}
+
+void add_objective(const Outcome& outcome, std::string& table) {
+  const auto& fit = outcome.fit;
+  if (std::isfinite(fit.objective)) table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
+  if (fit.certificate != algorithms::Certificate::kNone) table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
+}
+
+void add_metrics(const Job& job, const Outcome& outcome, std::string& table) {
+  const RowCount count = row_count(job);
   table += fmt::format("\n  {:<18} {:>12}", "", "train");
   if (outcome.test) table += fmt::format(" {:>12}", "test");
-  table += fmt::format("\n  {:<18} {:>12}", "rows", with_commas(static_cast<long long>(outcome.train.rows)));
-  if (outcome.test) table += fmt::format(" {:>12}", with_commas(static_cast<long long>(outcome.test->rows)));
   table += "\n";
+  if (count == RowCount::kTold) {
+    table += fmt::format("  {:<18} {:>12}", "rows", with_commas(static_cast<long long>(outcome.train.rows)));
+    if (outcome.test) table += fmt::format(" {:>12}", with_commas(static_cast<long long>(outcome.test->rows)));
+    table += "\n";
+  }
   for (const NamedMetric& metric : kMetrics) {
     const auto train = outcome.train.metrics.*metric.value;
     const auto test = outcome.test ? outcome.test->metrics.*metric.value : std::nullopt;
-    if (!train && !test) continue;
+    if ((!train && !test) || !is_told(metric, count)) continue;
     table += fmt::format("  {:<18} {:>12}", metric.shown, shown(train));
     if (outcome.test) table += fmt::format(" {:>12}", shown(test));
     table += "\n";
   }
-  table +=
-      fmt::format("\n  {}; {}\n",
-                  outcome.wait_seconds > 0
-                      ? fmt::format("{:.2f} s computing, {:.2f} s waiting for the parties", outcome.train_seconds, outcome.wait_seconds)
-                      : fmt::format("{:.2f} s reading, {:.2f} s training", outcome.read_seconds, outcome.train_seconds),
-                  outcome.elsewhere.empty() ? "model in " + context.model_path : "each party keeps its part of the model");
-  table += "  " + outcome.trained.provenance.privacy + "\n";
-  if (outcome.privacy && outcome.privacy->ledger.empty()) table += "  each party keeps its own ledger and budget\n";
-  if (outcome.privacy && !outcome.privacy->ledger.empty())
-    table +=
-        fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
-                    privacy::rounded_up(outcome.privacy->spent_epsilon, 4), outcome.privacy->budget.epsilon.value(),
-                    privacy::rounded_up(outcome.privacy->spent_delta, 3), outcome.privacy->budget.delta.value(), outcome.privacy->ledger);
+}
+
+std::string seconds(const Outcome& outcome) {
+  return outcome.wait_seconds > 0
+             ? fmt::format("{:.2f} s computing, {:.2f} s waiting for the parties", outcome.train_seconds, outcome.wait_seconds)
+             : fmt::format("{:.2f} s reading, {:.2f} s training", outcome.read_seconds, outcome.train_seconds);
+}
+
+std::string whereabouts(const Outcome& outcome, const ReportContext& context) {
+  return outcome.elsewhere.empty() ? "model in " + context.model_path : "each party keeps its part of the model";
+}
+
+void add_notes(const Outcome& outcome, std::string& table) {
   for (const std::string& note : outcome.notes) table += "  note: " + note + "\n";
+}
+
+// First what may be told with the model, then what is for the holder of the data.
+void add_private(const Job& job, const Outcome& outcome, const ReportContext& context, std::string& table) {
+  const PrivacyReport& privacy = *outcome.privacy;
+  add_sizes(job, outcome, table);
+  table += fmt::format("\n  {}\n  {}\n", whereabouts(outcome, context), privacy.statement);
+  if (privacy.ledger.empty())
+    table += "  each party keeps its own ledger and budget\n";
+  else
+    table += fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
+                         privacy::rounded_up(privacy.spent_epsilon, 4), privacy.budget.epsilon.value(),
+                         privacy::rounded_up(privacy.spent_delta, 3), privacy.budget.delta.value(), privacy.ledger);
+  table += fmt::format("\n  {}\n", kNotCovered);
+  add_objective(outcome, table);
+  add_metrics(job, outcome, table);
+  table += "\n";
+  if (!job.tune) table += fmt::format("  {}\n", seconds(outcome));
+  add_notes(outcome, table);
+}
+
+}  // namespace
+
+std::string result_table(const Job& job, const Outcome& outcome, const ReportContext& context) {
+  const auto& fit = outcome.fit;
+  std::string table = fmt::format("{}: {} by {}, {} after {}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
+                                  fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop),
+                                  counted(fit.iterations, "iteration"));
+  if (outcome.privacy) {
+    add_private(job, outcome, context, table);
+    return table;
+  }
+  add_objective(outcome, table);
+  add_sizes(job, outcome, table);
+  add_metrics(job, outcome, table);
+  table += fmt::format("\n  {}; {}\n", seconds(outcome), whereabouts(outcome, context));
+  table += "  " + outcome.trained.provenance.privacy + "\n";
+  add_notes(outcome, table);
   return table;
 }
 

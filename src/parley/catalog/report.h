@@ -6,6 +6,10 @@
 
 namespace parley::catalog {
 
+// With [privacy] what no claim covers - the exact objective and its history, metrics, notes, times - is in one object, "simulation"
+// with "covered": false, and in the table behind this line.
+inline constexpr const char* kNotCovered = "Not covered by the claim, for the holder of the data only:";
+
 struct ReportContext {
   std::string model_path;  // where model.json is
   double total_seconds = 0;

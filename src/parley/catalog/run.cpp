@@ -67,10 +67,6 @@ Result<void> check_trainable(const Job& job, const data::Dataset& train) {
                         "the training rows hold one class only; a classifier needs two"));
 }
 
-bool hides_count(const Job& job) {
-  return job.privacy && job.privacy->neighbours == privacy::Neighbours::kAddRemove;
-}
-
 // Training and validation rows for tuning: a function of the row numbers alone.
 struct Split {
   data::Dataset train, validation;
@@ -128,6 +124,8 @@ Result<Outcome> run_single(const Job& job, const Watch& watch) {
   if (job.privacy) {
     std::optional<Split> split;
     privacy::Plan won;  // of tuned runs
+    std::vector<std::string> chosen;
+    double run_epsilon = 0;
     if (job.tune) {
       PARLEY_TRY(split, validation_split(job, data));
     }
@@ -141,6 +139,8 @@ Result<Outcome> run_single(const Job& job, const Watch& watch) {
       objective = tuned.trial.objective;
       algorithm = tuned.trial.algorithm;
       won = tuned.run_plan;
+      chosen = tuned.trial.settings;
+      run_epsilon = tuned.run_epsilon;
       outcome.notes.push_back(fmt::format("chosen by private tuning: {}; each run had epsilon {:.4g}",
                                           fmt::join(tuned.trial.settings, ", "), tuned.run_epsilon));
     } else {
@@ -149,6 +149,8 @@ Result<Outcome> run_single(const Job& job, const Watch& watch) {
     PARLEY_TRY(outcome.privacy, site->report());
     if (split) {
       outcome.privacy->releases = outcome.fit.releases;  // of the run that won; the others were never released
+      outcome.privacy->chosen = chosen;
+      outcome.privacy->run_epsilon = run_epsilon;
       judge_noise(*outcome.privacy, won, job.privacy->epsilon, site->facts().records);
     }
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
@@ -174,7 +176,8 @@ Result<Outcome> run_single(const Job& job, const Watch& watch) {
                         kVersion,
                         job.seed,
                         hides_count(job) ? site->facts().records : tables.train.rows(),
-                        outcome.privacy ? outcome.privacy->statement : kNotPrivate};
+                        kNotPrivate};
+  if (outcome.privacy) stamp(*outcome.privacy, trained.provenance);
 
   PARLEY_TRY(outcome.train, score(trained, tables.train));
   if (tables.test) {

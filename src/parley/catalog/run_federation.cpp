@@ -107,9 +107,12 @@ Result<Outcome> run_federation(const Job& job, const Watch& watch) {
     }
     PARLEY_TRY(outcome.privacy, privacy_across(federation, reports, tables.front().site->terms().target.delta));
     outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
-    for (Trained& part : outcome.parts) part.provenance.privacy = outcome.privacy->statement;
+    // A part of a model is its party's own, and says what its party can say.
+    for (std::size_t p = 0; p < outcome.parts.size(); ++p)
+      stamp(outcome.parts[p].part ? reports[p] : *outcome.privacy, outcome.parts[p].provenance);
   }
   outcome.trained = outcome.parts.front();
+  if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);
   PARLEY_CHECK(measure(federation, tables, outcome));
   return outcome;
 }

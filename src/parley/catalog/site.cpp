@@ -200,10 +200,12 @@ bool made_from(const std::string& column, const std::string& name) {
   return column == name || column.starts_with(name + "=");
 }
 
-Result<void> check_table(const Site& site, const PartyTable& table) {
-  if (static_cast<std::int64_t>(table.train.rows()) < site.limits.minimum_records)
-    return fail(
-        bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job", counted(table.train.rows(), "record")));
+Result<void> check_table(const Site& site, const Job& job, const PartyTable& table) {
+  // Under add-remove the public number stands for n: whether a job is admitted must not tell how many records there are.
+  const bool hidden = job.privacy && job.privacy->neighbours == privacy::Neighbours::kAddRemove;
+  const std::int64_t records = hidden ? site.limits.records.value_or(0) : static_cast<std::int64_t>(table.train.rows());
+  if (records < site.limits.minimum_records)
+    return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job", counted(records, "record")));
   std::vector<std::string> used = table.train.columns.list();
   // The label, and the ids, which a job can ask for by name.
   for (const data::ColumnSchema& column : table.train.schema.columns)
@@ -232,8 +234,7 @@ void keep_part(const Site& site, const Job& job, const PartyTable& table, const 
   const std::filesystem::path folder = part_in(site.state, run);
   parts->front().provenance.run = wire::hex(run);
   if (table.site)
-    if (const auto report = table.site->report())
-      parts->front().provenance.privacy = "Of what this party sent, not of this part: " + report->statement;
+    if (const auto report = table.site->report()) stamp(*report, parts->front().provenance);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (const auto saved = save(parts->front(), folder.string()); !saved)
@@ -396,7 +397,7 @@ Result<rounds::Admission> admit(const Site& site, const rounds::Opening& opening
   PARLEY_CHECK(same.as_in(opening));
   PARLEY_TRY(std::vector<PartyTable> tables, job.federation->read(job, {&number, 1}));
   PARLEY_CHECK(same.still());
-  PARLEY_CHECK(check_table(site, tables.front()));
+  PARLEY_CHECK(check_table(site, job, tables.front()));
   PARLEY_CHECK(check_labels_leave(site, job, tables.front()));
   tables.front().run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
   tables.front().ids_are_public = !job.privacy || site.limits.public_ids;

@@ -44,6 +44,10 @@ std::optional<linalg::Index> number_in(const std::string& name) {
 
 }  // namespace
 
+Json privacy_json(const Provenance& provenance) {
+  return {{"claimed", provenance.claimed}, {"covered", provenance.covered}, {"statement", provenance.privacy}};
+}
+
 data::LabelKind label_kind(glm::Task task) {
   switch (task) {
     case glm::Task::kLinear:
@@ -117,6 +121,7 @@ Result<void> save(const Trained& trained, const std::string& directory) {
       {"version", trained.provenance.version}, {"seed", trained.provenance.seed ? Json(*trained.provenance.seed) : Json(nullptr)},
       {"rows", trained.provenance.rows},       {"privacy", trained.provenance.privacy}};
   if (!trained.provenance.run.empty()) json["provenance"]["run"] = trained.provenance.run;
+  json["privacy"] = privacy_json(trained.provenance);
   if (trained.part)
     json["part"] = {{"party", trained.part->party},
                     {"labels", trained.part->labels},
@@ -257,6 +262,12 @@ Result<Trained> load_trained(const std::string& directory) {
   trained.provenance.job = fields.get<std::string>("job", provenance);
   trained.provenance.algorithm = fields.get<std::string>("algorithm", provenance);
   trained.provenance.rows = fields.get<std::size_t>("rows", provenance);
+  trained.provenance.privacy = fields.get<std::string>("privacy", provenance);
+  if (json.contains("privacy")) {  // models of earlier versions do not say
+    const Json& privacy = fields.object("privacy");
+    trained.provenance.claimed = fields.get<bool>("claimed", privacy);
+    trained.provenance.covered = fields.get<bool>("covered", privacy);
+  }
   if (provenance.contains("run")) trained.provenance.run = fields.get<std::string>("run", provenance);
   if (json.contains("part")) {
     const Json& part = fields.object("part");

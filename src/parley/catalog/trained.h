@@ -2,6 +2,7 @@
 // and where the model comes from. Kept as model.json; the same job and seed give the same bytes.
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct Provenance {
   std::size_t rows = 0;  // trained on; public: what the job states where the relation hides n
   std::string privacy;   // the statement
   std::string run;       // of a part: the same in all parts of one run, and in no other. Empty in a whole model
+  bool claimed = false;  // whether the statement claims anything
+  bool covered = false;  // whether what it claims holds for these weights: false in what was left with its party as it is
 };
 
 // Whose part of a model this is: one with the columns of that party. The margin of a record is the sum over the parts.
@@ -47,9 +50,12 @@ struct Trained {
   [[nodiscard]] data::LoadOptions reading(data::LabelUse labels) const;
 };
 
+// {"claimed", "covered", "statement"}, as every model.json has it.
+nlohmann::ordered_json privacy_json(const Provenance& provenance);
+
 data::LabelKind label_kind(glm::Task task);
 
-// DIR/model.json
+// DIR/model.json. Its "privacy" says what is claimed, and whether these weights are covered by it.
 Result<void> save(const Trained& trained, const std::string& directory);
 Result<Trained> load_trained(const std::string& directory);
 

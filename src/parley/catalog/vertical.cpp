@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "parley/algorithms/ridge_factor.h"
 #include "parley/catalog/private_site.h"
@@ -23,6 +24,22 @@ bool holds_labels(const Job& job, int party) {
 algorithms::ColumnShare share_of(const Job& job, const PartyTable& table) {
   const bool constant = job.objective.intercept == glm::Intercept::kPenalised && !table.train.labels.values.empty();
   return {table.features, table.train.labels.values, constant, table.site ? &table.site->terms() : nullptr};
+}
+
+// Whether the weights that a party ends with are released, and so covered.
+bool releases_parts(const Job& job) {
+  return job.privacy && !job.keep_parts;
+}
+
+// Rounds in which every party answers, from what each said that it will charge: its part, then as many values as its budget holds.
+Result<std::int64_t> rounds_paid_by_all(std::span<const Introduction> parties) {
+  std::int64_t rounds = std::numeric_limits<std::int64_t>::max();
+  for (const Introduction& said : parties) {
+    PARLEY_TRY(const privacy::Plan plan, privacy::parse_plan(said.plan, said.party + " (plan)"));
+    rounds = std::min(rounds, plan.events.size() == 2 ? plan.events.back().count : 0);
+  }
+  if (rounds < 1) return fail(failed("a party does not say what a run that releases its part would charge it"));
+  return rounds;
 }
 
 // Classes are known where the labels are. A party that never learns their names calls them -1 and +1, also where it runs in one
@@ -96,7 +113,7 @@ Result<std::vector<Trained>> VerticalFederation::model(const Job& job, const Hel
     const std::vector<std::string> classes = classes_of(job, party);
     PARLEY_TRY(Trained trained, blank_model(job, objective_of(job, classes), party));
     if (!party.labels) trained.label.clear();
-    PARLEY_TRY(std::vector<double> weights, weights_in(held.memories[p]));
+    PARLEY_TRY(std::vector<double> weights, part_in(job, held.memories[p]));
     glm::Model& model = trained.model;
     model.classes = classes;
     if (weights.size() > model.columns.size()) {
@@ -157,16 +174,33 @@ Result<void> AdmmFederation::reserve(const Job& job, const PartyTable& table, pr
   return algorithm.reserve(share_of(job, table), memory, gate);
 }
 
-Result<algorithms::AdmmSharing> AdmmFederation::make(const Job& job) const {
+algorithms::AdmmSettings AdmmFederation::settings_of(const Job& job) const {
   algorithms::AdmmSettings settings = settings_;
+  settings.release_parts = releases_parts(job);
   settings.public_labels = job.labels.declared_public;
+  return settings;
+}
+
+std::int64_t AdmmFederation::rounds(const Job& job) const {
+  return algorithms::AdmmSharing::most_rounds(settings_of(job));
+}
+
+Result<algorithms::AdmmSharing> AdmmFederation::make(const Job& job, int rounds) const {
+  algorithms::AdmmSettings settings = settings_of(job);
+  settings.rounds = rounds;
   return algorithms::AdmmSharing::make(objective_of(job, {}), settings, static_cast<int>(job.parties.size()));
 }
 
 Result<Learnt> AdmmFederation::coordinate(const Job& job, std::span<const Introduction> parties, rounds::Exchange& exchange,
                                           const AfterRound& after) const {
   using algorithms::AdmmSharing;
-  PARLEY_TRY(AdmmSharing algorithm, make(job));
+  // A budget that ends in the middle would leave no round in which parts are released: the run is as long as every party can pay for.
+  std::int64_t rounds = settings_.rounds;
+  if (releases_parts(job)) {
+    PARLEY_TRY(const std::int64_t paid, rounds_paid_by_all(parties));
+    rounds = std::min(rounds, paid);
+  }
+  PARLEY_TRY(AdmmSharing algorithm, make(job, static_cast<int>(rounds)));
   // Every party is there: none can be missed (job.cpp).
   AdmmSharing::Expected expected{.records = static_cast<std::size_t>(parties.front().rows), .noise = job.privacy.has_value()};
   for (std::size_t p = 0; p < parties.size(); ++p) {
@@ -178,11 +212,22 @@ Result<Learnt> AdmmFederation::coordinate(const Job& job, std::span<const Introd
   PARLEY_TRY(const auto outcome,
              rounds::drive(algorithm, algorithm.start(), exchange,
                            [&](std::int64_t round, const AdmmSharing::Iterate&) { return !after || after(round, {}); }));
-  return Learnt{stop_of(outcome.ended, algorithm.converged(outcome.iterate)), outcome.rounds, {}};
+  Learnt learnt{stop_of(outcome.ended, algorithm.converged(outcome.iterate)), outcome.rounds, {}};
+  if (rounds < settings_.rounds && learnt.stop == algorithms::Stop::kIterations) learnt.stop = algorithms::Stop::kBudgetEnded;
+  return learnt;
 }
 
 Result<std::vector<double>> AdmmFederation::weights_in(const wire::Bytes& memory) const {
   PARLEY_TRY(auto read, wire::decode<algorithms::AdmmSharing::Memory>(memory, wire::Numbers::kAny));
+  return std::move(read.weights);
+}
+
+Result<std::vector<double>> AdmmFederation::part_in(const Job& job, const wire::Bytes& memory) const {
+  PARLEY_TRY(auto read, wire::decode<algorithms::AdmmSharing::Memory>(memory, wire::Numbers::kAny));
+  if (releases_parts(job) && !read.released)
+    return fail(
+        failed("the run ended before this part was released: what there is of it is not covered by a claim, and is not written; what was "
+               "charged stays charged"));
   return std::move(read.weights);
 }
 

@@ -105,6 +105,44 @@ TEST(AdmmSharingSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
   EXPECT_GT(closest, 0.2) << "the search came nowhere near the bound, so it proves little";
 }
 
+// The party's part of the model. Single rows that only change sign come close to the bound: half of it would be exceeded.
+TEST(AdmmWeightsSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform(0, 1);
+  double closest = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    const double rho = std::pow(10, 3 * uniform(random) - 2);
+    const double lambda = std::pow(10, 2 * uniform(random) - 1);
+    const double row_bound = 1 + uniform(random);
+    const double target_bound = 1 + 2 * uniform(random);
+    const bool extreme = trial % 2 == 0;  // rows and targets on the edge of what is allowed
+    const int n = trial % 3 == 0 ? 1 : 2 + static_cast<int>(random() % 6);
+    const int d = 1 + static_cast<int>(random() % 3);
+    Party one{MatrixXd(n, d), VectorXd(n), VectorXd(n)};
+    for (int i = 0; i < n; ++i) {
+      VectorXd row(d);
+      for (int k = 0; k < d; ++k) row(k) = normal(random);
+      if (row.norm() > 0) row *= row_bound * (extreme ? 1.0 : uniform(random)) / row.norm();
+      one.rows.row(i) = row.transpose();
+      one.y(i) = 0;
+      one.c(i) = target_bound * (extreme ? (random() % 2 == 0 ? 1.0 : -1.0) : 2 * uniform(random) - 1);
+    }
+    Party two = one;
+    two.rows.row(0) = one.rows.row(0) * (extreme ? -1.0 : 2 * uniform(random) - 1);
+    const double radius = 0.5 * std::sqrt(n * rho / lambda) * target_bound;  // X: no constraint at all
+    const VectorXd x = admm_argmin(one, rho, lambda, 1e9), z = admm_argmin(two, rho, lambda, 1e9);
+    EXPECT_LE(x.norm(), radius * (1 + 1e-12));
+    const double bound =
+        admm_weights_sensitivity(
+            {.row_bound = row_bound, .dual_bound = rho * target_bound, .weight_bound = radius, .rho = rho, .lambda = lambda})
+            ->value();
+    EXPECT_LE((x - z).norm(), bound);
+    closest = std::max(closest, (x - z).norm() / bound);
+  }
+  EXPECT_GT(closest, 0.8) << "the search came nowhere near the bound, so it proves little";
+}
+
 TEST(Theorems, RefuseNumbersThatAreNotBounds) {
   EXPECT_FALSE(argmin_sensitivity({.lipschitz = 0, .strong_convexity = 1, .records = 1}));
   EXPECT_FALSE(argmin_sensitivity({.lipschitz = 1, .strong_convexity = std::nan(""), .records = 1}));
@@ -115,4 +153,13 @@ TEST(Theorems, RefuseNumbersThatAreNotBounds) {
   EXPECT_EQ(admm_sharing_sensitivity(party)->value(), exact + 0.5);  // either neighbour may be off by it
   party.value_error = -0.25;
   EXPECT_FALSE(admm_sharing_sensitivity(party));
+  AdmmWeights weights{.row_bound = 1, .dual_bound = 1, .weight_bound = 1, .rho = 1, .lambda = 2};
+  EXPECT_NEAR(admm_weights_sensitivity(weights)->value(), 2, 1e-12);
+  weights.weight_error = 0.25;
+  EXPECT_NEAR(admm_weights_sensitivity(weights)->value(), 2.5, 1e-12);
+  for (double* number : {&weights.row_bound, &weights.lambda, &weights.weight_error}) {
+    const double kept = std::exchange(*number, -1);
+    EXPECT_FALSE(admm_weights_sensitivity(weights));
+    *number = kept;
+  }
 }

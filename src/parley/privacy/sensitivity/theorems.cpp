@@ -20,6 +20,12 @@ Result<void> all_positive(std::initializer_list<std::pair<const char*, double>> 
   return {};
 }
 
+Result<void> not_negative(const char* name, double value) {
+  if (!(value >= 0) || !std::isfinite(value))
+    return fail(bad_input({.field = name}, "must be a finite number of at least 0", fmt::format("{}", value)));
+  return {};
+}
+
 }  // namespace
 
 Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem) {
@@ -35,11 +41,21 @@ Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& p) {
                              {"weight_bound", p.weight_bound},
                              {"rho", p.rho},
                              {"lambda", p.lambda}}));
-  if (!(p.value_error >= 0) || !std::isfinite(p.value_error))
-    return fail(bad_input({.field = "value_error"}, "must be a finite number of at least 0", fmt::format("{}", p.value_error)));
+  PARLEY_CHECK(not_negative("value_error", p.value_error));
   const double push = p.dual_bound + p.rho * p.row_bound * p.weight_bound;
   const double exact = std::sqrt(4 * p.value_bound * p.value_bound + 4 * p.row_bound * p.row_bound * push * push / (p.lambda * p.rho));
   return ProvedDistance(exact * kRoundUp + 2 * p.value_error);
+}
+
+Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& p) {
+  PARLEY_CHECK(all_positive({{"row_bound", p.row_bound},
+                             {"dual_bound", p.dual_bound},
+                             {"weight_bound", p.weight_bound},
+                             {"rho", p.rho},
+                             {"lambda", p.lambda}}));
+  PARLEY_CHECK(not_negative("weight_error", p.weight_error));
+  const double push = p.dual_bound + p.rho * p.row_bound * p.weight_bound;
+  return ProvedDistance(2 * p.row_bound * push / p.lambda * kRoundUp + 2 * p.weight_error);
 }
 
 }  // namespace parley::privacy

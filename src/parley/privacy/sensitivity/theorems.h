@@ -8,6 +8,7 @@ namespace parley::privacy {
 
 struct StronglyConvexArgmin;
 struct AdmmSharing;
+struct AdmmWeights;
 
 // How far in l2 replacing one record moves a value, by a theorem of this file. Nothing else makes one, so a sensitivity
 // cannot be a number that somebody thought of.
@@ -18,6 +19,7 @@ class ProvedDistance {
  private:
   friend Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
   friend Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
+  friend Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& party);
   explicit ProvedDistance(double value) : value_(value) {}
   double value_;
 };
@@ -46,5 +48,17 @@ struct AdmmSharing {
   double value_error = 0;  // of the shared vector in l2, for either neighbour: "Floating point" in theorems.md
 };
 Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
+
+// The minimiser x of the same party's objective, which is its part of the model. Replacing one record moves it in l2 by at most
+// 2 B (U + rho B X) / lambda, and by twice the error with which it was computed.
+struct AdmmWeights {
+  double row_bound = 0;     // B
+  double dual_bound = 0;    // U
+  double weight_bound = 0;  // X
+  double rho = 0;
+  double lambda = 0;
+  double weight_error = 0;  // of x in l2, for either neighbour
+};
+Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& party);
 
 }  // namespace parley::privacy

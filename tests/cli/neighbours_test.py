@@ -1,0 +1,266 @@
+"""Every private algorithm of the catalog, on neighbouring tables: whatever is written or printed outside `simulation` is equal, or is on the
+list of released values below. The catalog is asked of the binary, so a new algorithm is looked at because it is listed."""
+import fractions
+import json
+import random
+import re
+import unittest
+
+from parley_cli import CliTest
+
+RECORDS = 60
+COLUMNS = 4
+
+# What a private run releases, by the file it stands in. Everything else outside `simulation` must not depend on a record.
+RELEASED = {
+    "model.json": (r"columns\.[^.]+\.weights?(\[\d+\])?", r"intercept\.values\[\d+\]"),
+    "result.json": (r"model\.(nonzeros|l1_norm)",
+                    # Sparse messages have the size of what they carry, which is released.
+                    r"communication\.(uplink|downlink)_bytes", r"communication\.per_party\[\d+\]\.(uplink|downlink)_bytes"),
+    "stdout": (r"  nonzero weights .*", r"  traffic .*"),
+}
+# Which setting won is released by a search, and these follow from it.
+CHOSEN = {
+    "model.json": (r"objective\.(l1|l2|l1_radius)", r"provenance\.algorithm"),
+    "result.json": (r"rounds", r"privacy\.(tuned\.settings\[\d+\]|releases|noise_to_signal)"),
+    "stdout": (r"leaks: .*",),
+}
+HEADING = "  Not covered by the claim, for the holder of the data only:\n"
+MODELS = ("l2 = 0.2", "l1_radius = 3.0", "sparsity = 2\nl2 = 0.2")  # the first that an algorithm takes
+# The fewest settings that make a private run of several parties; an algorithm that needs others is a failure that says so.
+SETTINGS = {"single": "", "horizontal": "iterations = 3\nclip = 1.0\n", "vertical": "iterations = 3\n"}
+SCHEMA = "".join(f'[[column]]\nname = "c{j}"\ntype = "number"\nbound = 1\n' for j in range(COLUMNS))
+LABEL = '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n'
+
+
+def usual(seed):
+    """Rows (label, values) that use all but the last column, within their bounds."""
+    draw = random.Random(seed)
+    return [(draw.choice((0, 1)), [round(draw.uniform(-1, 1), 3) for _ in range(COLUMNS - 1)] + [0]) for _ in range(RECORDS)]
+
+
+# Records to put in the place of another: of the other class, beyond every bound, with a column that nobody else has, with nothing at all.
+ODD = ((1, [1, 1, 1, 1]), (0, [-9, 1e6, 0, 0.123456789]), (0, [0, 0, 0, 0]))
+
+
+def neighbours(rows, relation):
+    if relation == "replace-one":
+        return [[*rows[:-1], odd] for odd in ODD] + [[ODD[1], *rows[1:]]]
+    return [rows[:-1], [*rows, ODD[0]], [*rows[:3], ODD[1], *rows[3:]]]
+
+
+def libsvm(rows, same_class="0"):
+    """Labels 1 and what is not 1: which of its two spellings occurs must not matter."""
+    return "".join(f"{'1' if label else same_class} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(values) if v) + "\n" for label, values in rows)
+
+
+def csv(rows, columns, labels):
+    names = [f"c{j}" for j in columns] + (["y"] if labels else [])
+    return "\n".join([",".join(names)] + [",".join([*(str(values[j]) for j in columns), *([str(label)] if labels else [])])
+                                          for label, values in rows]) + "\n"
+
+
+def flat(value, path=""):
+    if isinstance(value, dict):
+        return {k: v for key, item in value.items() for k, v in flat(item, f"{path}.{key}" if path else key).items()} or {path: {}}
+    if isinstance(value, list):
+        return {k: v for i, item in enumerate(value) for k, v in flat(item, f"{path}[{i}]").items()} or {path: []}
+    return {path: value}
+
+
+def fields(name, text):
+    """path -> value of everything that stands outside `simulation`."""
+    if name == "stdout":
+        # Whole lines, told apart by their number.
+        return {f"{i}": line for i, line in enumerate(text.partition(HEADING)[0].splitlines())}
+    if not name.endswith(".json"):
+        return {"": text}
+    document = json.loads(text)
+    document.pop("simulation", None)
+    if isinstance(document.get("columns"), list):
+        # A numbered column that is not listed has weight 0: which are listed is what was released.
+        listed = {column["name"]: column for column in document["columns"]}
+        if "numbered" in document:
+            listed = {name: {"weight": column.get("weight", column.get("weights"))} for name, column in listed.items()}
+        document["columns"] = listed
+    return flat(document)
+
+
+class Neighbours(CliTest):
+    def private_algorithms(self):
+        """name -> partition, as the binary tells them."""
+        self.write("ask.toml", '[job]\ntask = "logistic"\n[algorithm]\nname = "exact"\n[privacy]\nepsilon = 1\n[[party]]\nname = "a"\ndata = "a"\n')
+        told = self.refuses("train", "ask.toml", says="these have: ")
+        names = re.search("these have: ([^;]*);", told)[1].split(", ")
+        partitions = {}
+        for name in names:
+            refused = self.refuses("train", "ask.toml", "--set", f"algorithm.name={name}", "--set", "job.partition=relational", says="works on")
+            partitions[name] = re.search(r"works on '(\w+)' data", refused)[1]
+        return partitions
+
+    def job(self, algorithm, partition, model, privacy, extra="", parties=""):
+        return (f'[job]\nname = "leaks"\npartition = "{partition}"\ntask = "logistic"\n[model]\n{model}\n[algorithm]\nname = "{algorithm}"\n'
+                f"{SETTINGS[partition]}[data]\nbound = 1.0\n{extra}[privacy]\nepsilon = 3.0\ndelta = 1e-5\n{privacy}{parties}")
+
+    def first_model(self, algorithm, partition, write, job):
+        """The settings of [model] that the algorithm takes."""
+        for model in MODELS:
+            folder = self.folder / f"try-{algorithm}"
+            folder.mkdir(exist_ok=True)
+            write(folder, usual(1))
+            (folder / "job.toml").write_text(job(model))
+            done = self.run_parley("train", folder / "job.toml", "--out", folder / f"out-{MODELS.index(model)}", "--quiet")
+            if done.returncode == 0:
+                return model
+        self.fail(f"{algorithm} takes none of MODELS and SETTINGS of this suite: {done.stderr}")
+
+    def told(self, folder, more=()):
+        """Everything that a run leaves: its files, what it prints, and its exit code."""
+        done = self.run_parley("train", folder / "job.toml", "--out", folder / "out", "--threads", 1, *more)
+        said = {"exit code": str(done.returncode), "stderr": done.stderr, "stdout": done.stdout}
+        for file in sorted((folder / "out").rglob("*.json")):
+            said[str(file.relative_to(folder / "out"))] = file.read_text()
+        return {name: text.replace(str(folder), "HERE") for name, text in said.items()}
+
+    def compare(self, label, one, other, released):
+        self.assertEqual(set(one), set(other), label)
+        self.assertEqual(one["exit code"], "0", (label, one["stderr"]))
+        for name in one:
+            kind = name.rpartition("/")[2]
+            a, b = fields(kind, one[name]), fields(kind, other[name])
+            patterns = [pattern for lists in released for pattern in lists.get(kind, ())]
+            for path in sorted(set(a) | set(b)):
+                if a.get(path) == b.get(path):
+                    continue
+                shown = a.get(path, b.get(path)) if kind == "stdout" else path
+                if not any(re.fullmatch(pattern, shown) for pattern in patterns):
+                    self.fail(f"{label}: {name}: one record decides {path!r}: {a.get(path)!r} against {b.get(path)!r}")
+
+    def check(self, label, write, job, tables, released=(RELEASED,)):
+        """A run on the first of the tables against one on each of the others; from one seed, so that nothing but data differ."""
+        runs = []
+        for number, rows in enumerate(tables):
+            folder = self.folder / f"{label.replace(' ', '-')}-{number}"
+            folder.mkdir()
+            write(folder, rows)
+            (folder / "job.toml").write_text(job)
+            runs.append(self.told(folder, ("--set", "algorithm.seed=5")))
+            self.compare(f"{label}, table {number}", runs[0], runs[-1], released)
+        # With noise from the system something is claimed, and every file says what of it is covered.
+        folder = self.folder / f"{label.replace(' ', '-')}-claimed"
+        folder.mkdir()
+        write(folder, tables[0])
+        (folder / "job.toml").write_text(job)
+        claimed = self.told(folder)
+        self.assertEqual(set(claimed), set(runs[0]))
+        result = json.loads(claimed["result.json"])
+        self.assertIs(result["privacy"]["claimed"], True)
+        self.assertIs(result["simulation"]["covered"], False)
+        for field in ("objective", "metrics", "notes", "time"):
+            self.assertNotIn(field, result)
+        models = [json.loads(text) for name, text in claimed.items() if name.endswith("model.json")]
+        for model in models:
+            self.assertIs(model["privacy"]["claimed"], True)
+            self.assertIs(model["privacy"]["covered"], "keep_parts" not in job)
+            self.assertTrue(model["privacy"]["statement"])
+        return models
+
+    # Relations: replace-one, and add-remove with a stated number of records.
+    RELATIONS = {"replace-one": "", "add-remove": f'neighbours = "add-remove"\nrecords = {RECORDS}\n'}
+
+    def test_single(self):
+        def write(folder, rows):
+            (folder / "a.libsvm").write_text(libsvm(rows, "0" if len(rows) == RECORDS else "-1"))
+            (folder / "a.csv").write_text(csv(rows, range(COLUMNS), True))
+            (folder / "schema.toml").write_text(SCHEMA + LABEL)
+
+        for algorithm, partition in self.private_algorithms().items():
+            if partition != "single":
+                continue
+            parties = {"libsvm": '[[party]]\nname = "a"\ndata = "a.libsvm"\n', "csv": '[[party]]\nname = "a"\ndata = "a.csv"\nschema = "schema.toml"\n'}
+            features = f"features = {COLUMNS}\n"
+            model = self.first_model(algorithm, partition, write, lambda m: self.job(algorithm, partition, m, "", features, parties["libsvm"]))
+            for relation, privacy in self.RELATIONS.items():
+                tables = [usual(1), *neighbours(usual(1), relation)]
+                for form, party in parties.items():
+                    if (form, relation) == ("csv", "add-remove"):
+                        continue  # how a table is read does not depend on the relation
+                    with self.subTest(algorithm=algorithm, relation=relation, form=form):
+                        job = self.job(algorithm, partition, model, privacy, features if form == "libsvm" else "", party)
+                        self.check(f"{algorithm} {relation} {form}", write, job, tables)
+                        if form == "libsvm":
+                            self.plans_alike(f"{algorithm} {relation} {form}", 3)
+            with self.subTest(algorithm=algorithm, tuned=True):
+                key = model.split(" ")[0]
+                tune = f'[tune]\ntrials = 3\nchoices = ["model.{key}=0.5|1.5"]\n'
+                job = self.job(algorithm, partition, model, "", features, tune + parties["libsvm"])
+                self.check(f"{algorithm} tuned", write, job, [usual(1), *neighbours(usual(1), "replace-one")[:2]], (RELEASED, CHOSEN))
+
+    def plans_alike(self, label, tables):
+        said = []
+        for number in range(tables):
+            job = self.folder / f"{label.replace(' ', '-')}-{number}" / "job.toml"
+            plan = self.json_of("plan", job)
+            self.assertIs(plan.pop("simulation")["covered"], False)
+            shown = self.succeeds("plan", job).stdout.partition(HEADING)[0]
+            said.append((plan, shown))
+        for other in said[1:]:
+            self.assertEqual(said[0], other, label)
+
+    def test_horizontal(self):
+        def write(folder, rows):
+            (folder / "a.libsvm").write_text(libsvm(rows, "0" if len(rows) == RECORDS else "-1"))
+            (folder / "b.libsvm").write_text(libsvm(usual(2)))
+
+        parties = '[[party]]\nname = "a"\ndata = "a.libsvm"\n[[party]]\nname = "b"\ndata = "b.libsvm"\n'
+        units = {"client": 'unit = "client"\n', **self.RELATIONS}
+        for algorithm, partition in self.private_algorithms().items():
+            if partition != "horizontal":
+                continue
+            features = f"features = {COLUMNS}\n"
+            model = self.first_model(algorithm, partition, write, lambda m: self.job(algorithm, partition, m, "", features, parties))
+            for unit, privacy in units.items():
+                with self.subTest(algorithm=algorithm, unit=unit):
+                    # A client is its whole table: other rows, and another number of them.
+                    tables = [usual(1), *([usual(4)[:7], [ODD[1]] * 3] if unit == "client" else neighbours(usual(1), unit))]
+                    self.check(f"{algorithm} {unit}", write, self.job(algorithm, partition, model, privacy, features, parties), tables)
+
+    def test_vertical(self):
+        half = COLUMNS // 2
+
+        def write(folder, rows):
+            # Labels are declared public: neighbours differ in what is not.
+            rows = [(label, values) for (_, values), (label, _) in zip(rows, usual(1))]
+            (folder / "a.csv").write_text(csv(rows, range(half), True))
+            (folder / "b.csv").write_text(csv(rows, range(half, COLUMNS), False))
+            columns = SCHEMA.split("[[column]]")[1:]
+            (folder / "a.toml").write_text("".join("[[column]]" + column for column in columns[:half]) + LABEL)
+            (folder / "b.toml").write_text("".join("[[column]]" + column for column in columns[half:]))
+
+        parties = ('[labels]\nparty = "a"\ncolumn = "y"\npublic = true\n[[party]]\nname = "a"\ndata = "a.csv"\nschema = "a.toml"\n'
+                   '[[party]]\nname = "b"\ndata = "b.csv"\nschema = "b.toml"\n')
+        for algorithm, partition in self.private_algorithms().items():
+            if partition != "vertical":
+                continue
+            model = self.first_model(algorithm, partition, write, lambda m: self.job(algorithm, partition, m, "", "", parties))
+            tables = [usual(1), *neighbours(usual(1), "replace-one")]
+            with self.subTest(algorithm=algorithm):
+                models = self.check(algorithm, write, self.job(algorithm, partition, model, "", "", parties), tables)
+                # What is released is on a grid; a number that was computed from the data alone has all of its bits.
+                weights = [fractions.Fraction(column["weight"]) for part in models for column in part.get("columns", [])]
+                self.assertTrue(weights)
+                self.assertTrue(all(weight.denominator <= 2**44 for weight in weights), weights)
+            with self.subTest(algorithm=algorithm, keep_parts=True):
+                kept = f"{model}\nkeep_parts = true"
+                self.check(f"{algorithm} kept", write, self.job(algorithm, partition, kept, "", "", parties), tables,
+                           # Not covered, and each file says so (check()): what the parts weigh stands nowhere else.
+                           ({"model.json": RELEASED["model.json"]},))
+
+    def test_every_private_algorithm_is_looked_at(self):
+        algorithms = self.private_algorithms()
+        self.assertLessEqual(set(algorithms.values()), set(SETTINGS), "a partition that this suite has no tables for")
+        self.assertGreaterEqual(len(algorithms), 9)
+
+
+if __name__ == "__main__":
+    unittest.main()
