@@ -78,17 +78,17 @@ def prepare(folder):
     (folder / "schema.toml").write_text("".join(f'[[column]]\nname = "x{j}"\ntype = "number"\nbound = 1\n' for j in range(columns)) +
                                         '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n')
     for number, name in enumerate(SITES):
-        table(folder / f"{name}.csv", 4000, columns, number)
+        table(folder / f"{name}.csv", 20000, columns, number)
     parties = "".join(f'[[party]]\nname = "{name}"\n' for name in SITES)
     here = "".join(f'[[party]]\nname = "{name}"\ndata = "{name}.csv"\nschema = "schema.toml"\n' for name in SITES)
     private = "[privacy]\nepsilon = 1\ndelta = 1e-5\n"
-    (folder / "in-process.toml").write_text(FEDERATED.format(rounds=400, steps=3, privacy="") + here)
+    (folder / "in-process.toml").write_text(FEDERATED.format(rounds=100, steps=3, privacy="") + here)
     (folder / "private.toml").write_text(FEDERATED.format(rounds=100, steps=2, privacy=private) + parties)
     parley("keys", "init", folder / "keys")
     for name in ("coordinator", *SITES):
         parley("keys", "issue", folder / "keys", name)
     parley("data", "generate", "log-normal", "--seed", "1", "--out", folder / "log-normal")
-    parley("data", "generate", "sparse-regression", "--rows", "2000", "--columns", "8000", "--seed", "1", "--out", folder / "sparse")
+    parley("data", "generate", "sparse-regression", "--rows", "8000", "--columns", "20000", "--seed", "1", "--out", folder / "sparse")
 
     def train(job):
         def run(binary, threads):
@@ -114,9 +114,9 @@ def prepare(folder):
             raise RuntimeError("a daemon failed")
 
     return {"three daemons, 100 private rounds": daemons,
-            "three parties in process, 400 rounds": train(folder / "in-process.toml"),
-            "log-normal": train(folder / "log-normal" / "job.toml"),
-            "sparse regression, 2,000 x 8,000": train(folder / "sparse" / "job.toml")}
+            "three parties in process, 100 rounds": train(folder / "in-process.toml"),
+            "log-normal, exact": train(folder / "log-normal" / "job.toml"),
+            "sparse regression, 8,000 x 20,000": train(folder / "sparse" / "job.toml")}
 
 
 def processor_time():

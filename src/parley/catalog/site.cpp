@@ -142,6 +142,8 @@ Result<void> open_private(const Site& site, Job job, const rounds::Opening& open
   run.cap = PaidRun::Cap::kOfSite;
   run.budget = site.limits.budget;
   run.seen = privacy::head_file_in(site.state);
+  std::error_code unknown;
+  std::filesystem::create_directories(site.state, unknown);  // writing says what is wrong
   return open_site(job, objective_of(job, table.train.labels.classes), table, run);
 }
 

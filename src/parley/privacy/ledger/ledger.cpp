@@ -67,6 +67,7 @@ struct Ledger::State {
   Repricing repricing;
   std::string own_head;    // file in the ledger's folder
   std::string other_head;  // file elsewhere; empty: none
+  bool holds_charges = false;
 
   // Charges that wait for the next commit; whoever finds no writer becomes the writer for all of them.
   struct Waiting {
@@ -91,6 +92,7 @@ struct Ledger::State {
       PARLEY_TRY(const Budget budget, parse_budget(entry.content));
       return standing.set_budget(budget);
     }
+    holds_charges = true;
     if (entry.kind == "charge" || entry.kind == "void-charge") {
       PARLEY_TRY(const Event event, parse_event(entry.content));
       standing.note_release(event, entry.kind == "charge");
@@ -129,7 +131,10 @@ struct Ledger::State {
     PARLEY_CHECK(write_seen_head(own_head, {last, head}));
     return write_other_head_down();
   }
-  Result<void> write_other_head_down() { return other_head.empty() ? Result<void>{} : write_seen_head(other_head, {last, head}); }
+  // From the first charge on: a ledger with budgets alone has nothing to forget, and another may take its place.
+  Result<void> write_other_head_down() {
+    return other_head.empty() || !holds_charges ? Result<void>{} : write_seen_head(other_head, {last, head});
+  }
 
   static Result<Entry> read_row(const Statement& row) {
     Entry entry;
@@ -314,6 +319,7 @@ struct Ledger::State {
 
   void forget() {  // after a rollback: everything is read anew
     standings.clear();
+    holds_charges = false;
     last = 0;
     head = kGenesis;
   }

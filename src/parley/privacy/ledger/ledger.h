@@ -136,7 +136,8 @@ std::string digest_of(std::string_view bytes);
 class Ledger {
  public:
   // Opens DIR/ledger.sqlite, or makes it where none ever was; reads and checks the whole chain.
-  // `seen`: a file outside of DIR that keeps the head too (seen_head.h); empty: none. Written before a charge returns.
+  // `seen`: a file outside of DIR that keeps the head too, from the first charge on (seen_head.h); empty: none. Written before a
+  // charge returns.
   // DIR has such a file of its own, brought up to date by budgets and plans.
   static Result<Ledger> open(const std::string& directory, const std::string& seen = {});
   static Result<Ledger> open_read_only(const std::string& directory, const std::string& seen = {});
