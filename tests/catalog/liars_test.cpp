@@ -559,7 +559,7 @@ class Asked : public Liars {
     return made;
   }
   rounds::Handler handler(const Site& site) {
-    return {[site, this](const rounds::Opening& opening) { return admit(site, opening, [](const std::string&) {}); }, site.state,
+    return {[site](const rounds::Opening& opening) { return admit(site, opening, [](const std::string&) {}); }, site.state,
             [this](const rounds::SiteEvent& event) { said_ += event.text + "\n"; }};
   }
   wire::Header open(rounds::Handler& handler) {

@@ -102,6 +102,7 @@ Result<std::vector<PartyTable>> HorizontalFederation::read(const Job& job, std::
 
 Result<void> HorizontalFederation::check_one(const Job& job, int party, const Introduction& said) const {
   PARLEY_CHECK(check_facts(job, party, said));
+  PARLEY_CHECK(check_model_size(job, said));
   if (!said.labels) return fail(failed("it holds no labels"));
   if (said.alignment != 0) return fail(failed("its records are its own, and it gives a digest of them"));
   return check_classes(job, said);

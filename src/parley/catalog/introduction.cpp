@@ -172,18 +172,6 @@ Result<void> check_plan(const Job& job, const Introduction& said) {
   return {};
 }
 
-// The model that its columns and classes make has a size that the job states, or one that can be taken on a party's word.
-Result<void> check_size(const Job& job, const Introduction& said) {
-  const double classes = job.objective.task == glm::Task::kSoftmax ? static_cast<double>(said.classes.size()) : 1;
-  const double stated =
-      static_cast<double>(job.data.features.value_or(0) + 2) * static_cast<double>(std::max<std::size_t>(1, job.labels.classes.size()));
-  const double parameters = classes * (said.column_count + 1.0);
-  if (parameters > std::max(kMostParameters, stated))
-    return untrue(fmt::format("{} columns, more than are taken on a party's word; data.features and labels.classes can state them",
-                              said.column_count));
-  return {};
-}
-
 Result<void> check_schema_of(const Introduction& said) {
   if (said.schema.size() > (said.columns.empty() ? kLongestSchemaOfNumbers : kLongestSchema))
     return untrue(fmt::format("a schema of {} bytes", said.schema.size()));
@@ -200,12 +188,22 @@ Result<void> check_facts(const Job& job, int party, const Introduction& said) {
   if (said.party != job.parties[static_cast<std::size_t>(party)].name) return untrue("another name than its certificate's");
   if (!(wire::largest_number(said) <= kLargestFact)) return untrue("a number beyond 1e100");
   PARLEY_CHECK(check_columns(job, said));
-  PARLEY_CHECK(check_size(job, said));
   PARLEY_CHECK(check_scales(job, said));
   PARLEY_CHECK(check_row_norm(job, said));
   PARLEY_CHECK(check_rows(job, party, said));
   PARLEY_CHECK(check_schema_of(said));
   return check_plan(job, said);
+}
+
+Result<void> check_model_size(const Job& job, const Introduction& said) {
+  const double classes = job.objective.task == glm::Task::kSoftmax ? static_cast<double>(said.classes.size()) : 1;
+  const double stated =
+      static_cast<double>(job.data.features.value_or(0) + 2) * static_cast<double>(std::max<std::size_t>(1, job.labels.classes.size()));
+  const double parameters = classes * (said.column_count + 1.0);
+  if (parameters > std::max(kMostParameters, stated))
+    return untrue(fmt::format("{} columns, more than are taken on a party's word; data.features and labels.classes can state them",
+                              said.column_count));
+  return {};
 }
 
 Result<void> check_classes(const Job& job, const Introduction& said) {

@@ -43,6 +43,9 @@ struct Introduction {
 // Whether its numbers can be true, before any of them sizes anything: against each other, the job and the party's schema. What
 // they are about says the federation (Federation::check_one). An error is for the coordinator: it names no record.
 Result<void> check_facts(const Job& job, int party, const Introduction& said);
+// Likewise of a model that the coordinator makes room for: its size is one that the job states, or that can be taken on a
+// party's word.
+Result<void> check_model_size(const Job& job, const Introduction& said);
 // Likewise of whoever holds labels.
 Result<void> check_classes(const Job& job, const Introduction& said);
 
