@@ -147,16 +147,34 @@ TEST(Front, AnAddressThatIsTakenIsRefused) {
       {.address = tests::loopback(server->port()), .credentials = tests::credentials("coordinator"), .parties = tests::kNames}));
 }
 
+// By whichever address it came, a party is known for one, and stays longer than a stranger may.
 TEST(Front, NamesOfHostsAndBothFamiliesCanBeListenedOn) {
-  for (const char* address : {"localhost:0", "0.0.0.0:0", "127.0.0.1:0"}) {
-    auto server = GrpcServer::listen({.address = address, .credentials = tests::credentials("coordinator"), .parties = {"a"}});
-    ASSERT_TRUE(server) << address << server.error().message;
-    const Mean mean{.rounds = 1};
-    tests::Site site((*server)->port(), tests::credentials("a"), tests::admits(mean, 1));
-    auto exchange = Exchange::make(**server, {.parties = {"a"}, .job = "job"});
-    ASSERT_TRUE(exchange->open()) << address;
-    ASSERT_TRUE(drive<Mean>(mean, {0, {0, 0}}, *exchange));
-    ASSERT_TRUE(exchange->close());
-    EXPECT_TRUE(site.wait());
+  const bool v6 = GrpcServer::listen({.address = "[::1]:0", .credentials = tests::credentials("coordinator"), .parties = {"a"}}).has_value();
+  std::vector<std::pair<std::string, std::string>> ways{{"127.0.0.1", "127.0.0.1"}, {"0.0.0.0", "127.0.0.1"}, {"localhost", "localhost"}};
+  if (v6) ways.insert(ways.end(), {{"[::1]", "[::1]"}, {"0.0.0.0", "[::1]"}, {"[::]", "127.0.0.1"}});
+  for (const auto& [at, dialled] : ways) {
+    auto server = GrpcServer::listen(
+        {.address = at + ":0", .credentials = tests::credentials("coordinator"), .parties = {"a"}, .patience = kSoon});
+    ASSERT_TRUE(server) << at << server.error().message;
+    const Mean mean{.rounds = 4};
+    Handler handler(tests::admits(mean, 1), "");
+    GrpcClient client({.address = dialled + ":" + std::to_string((*server)->port()),
+                       .credentials = tests::credentials("a"),
+                       .finished = [&] { return handler.over(); }});
+    std::thread party([&] { EXPECT_TRUE(client.serve([&](std::string_view frame) { return handler.respond(frame); })); });
+    std::vector<std::string> said;
+    Terms terms{.parties = {"a"}, .job = "job"};
+    terms.notice = [&](const std::string& what) { said.push_back(what); };
+    auto exchange = Exchange::make(**server, terms);
+    EXPECT_TRUE(exchange->open()) << at;
+    // A stranger who comes after the party goes before the run does.
+    EXPECT_TRUE(drive<Mean>(mean, {0, {0, 0}}, *exchange, [&](std::int64_t, const Mean::Iterate&) {
+      if (dialled == "127.0.0.1") Stranger((*server)->port()).is_turned_away();
+      else std::this_thread::sleep_for(kSoon / 2);
+      return true;
+    }));
+    EXPECT_TRUE(exchange->close());
+    party.join();
+    EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a", "a joined", "a is ready; all are here"})) << at << " " << dialled;
   }
 }
