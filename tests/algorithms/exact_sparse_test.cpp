@@ -308,9 +308,10 @@ TEST_F(ExactSparse, StaysOnTheBallWithASmallFrankWolfeGap) {
         const std::vector<double> v = small.joined(*fit);
         EXPECT_LE(small.norm1(v), radius * (1 + 1e-14));
         EXPECT_NEAR(fit->objective, small.value(v), 1e-13 * std::max(1.0, fit->objective));
-        // Without a free intercept the certificate is the textbook gap; rounding scales with the radius.
+        // Without a free intercept the certificate is the textbook gap, up to the rounding of a
+        // gradient (whose sums processors add up in different orders) times the radius.
         if (small.objective.intercept != Intercept::kFree) {
-          EXPECT_NEAR(frank_wolfe_gap(small, v), fit->gap, 1e-14 * (1 + radius));
+          EXPECT_NEAR(frank_wolfe_gap(small, v), fit->gap, 1e-13 * (1 + radius));
         }
       }
   });
