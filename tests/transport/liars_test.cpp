@@ -48,7 +48,9 @@ class LiarsOverGrpc : public ::testing::Test {
     job << kJob;
     for (const std::string& name : tests::kNames) {
       std::ofstream table(folder_ / (name + ".libsvm"));
-      for (int i = 0; i < 40; ++i) table << (i % 3 == 0 ? 1 : -1) << " 1:" << 0.1 * (i % 7) << " 2:" << 0.2 * (i % 3) << "\n";
+      // Everybody has people of their own.
+      for (int i = 0; i < 40; ++i)
+        table << (i % 3 == 0 ? 1 : -1) << " 1:" << 0.1 * (i % 7) + 0.01 * (name[0] - 'a') << " 2:" << 0.2 * (i % 3) << "\n";
       job << "[[party]]\nname = \"" << name << "\"\ndata = \"" << name << ".libsvm\"\n";
     }
   }
