@@ -152,7 +152,8 @@ TEST(Front, NamesOfHostsAndBothFamiliesCanBeListenedOn) {
   const bool v6 = GrpcServer::listen({.address = "[::1]:0", .credentials = tests::credentials("coordinator"), .parties = {"a"}}).has_value();
   std::vector<std::pair<std::string, std::string>> ways{{"127.0.0.1", "127.0.0.1"}, {"0.0.0.0", "127.0.0.1"}, {"localhost", "localhost"}};
   if (v6) ways.insert(ways.end(), {{"[::1]", "[::1]"}, {"0.0.0.0", "[::1]"}, {"[::]", "127.0.0.1"}});
-  for (const auto& [at, dialled] : ways) {
+  for (const auto& way : ways) {
+    const std::string &at = way.first, &dialled = way.second;
     auto server = GrpcServer::listen(
         {.address = at + ":0", .credentials = tests::credentials("coordinator"), .parties = {"a"}, .patience = kSoon});
     ASSERT_TRUE(server) << at << server.error().message;
