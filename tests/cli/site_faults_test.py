@@ -141,7 +141,7 @@ class BrokenDisk(SiteTest):
         self.is_said(coordinator, "north is ready")
         full.touch()
         parties = [self.join(name) for name in self.PARTIES[1:]]
-        self.assertIn(f"north gave no answer: {UNAVAILABLE}; the run goes on without it", self.finish(coordinator))
+        self.assertIn(f"north gave no answer in round 1: {UNAVAILABLE}; the run goes on without it", self.finish(coordinator))
         for party in parties:
             self.finish(party)
 
