@@ -60,6 +60,21 @@ TEST_F(PlanChargesTest, ProcessesTogetherNeverOverspend) {
   EXPECT_LE(steps, 50);
 }
 
+// The head that was seen is compared with a record that another process may have moved on since: nobody is taken for an
+// older copy.
+TEST_F(PlanChargesTest, ALedgerThatOthersChargeCanBeOpened) {
+  allow(1e6);
+  const int refused = added_up(3, [&](int p) {
+    int own = 0;
+    for (int i = 0; i < 40; ++i) {
+      auto ledger = Ledger::open(folder_.path());
+      if (!ledger || !ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 1))) ++own;
+    }
+    return own;
+  });
+  EXPECT_EQ(refused, 0);
+}
+
 TEST_F(PlanChargesTest, SurviveKillAtAnyPoint) {
   allow(1000);
   std::int64_t said = 0;

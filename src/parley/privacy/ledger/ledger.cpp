@@ -105,9 +105,7 @@ struct Ledger::State {
   }
 
   // Inside the view that was read: whether the record holds the head that was seen of it.
-  Result<void> compare(const std::string& file) {
-    if (file.empty()) return {};
-    PARLEY_TRY(const std::optional<SeenHead> seen, read_seen_head(file));
+  Result<void> compare(const std::string& file, const std::optional<SeenHead>& seen) {
     if (!seen) return {};
     PARLEY_TRY(Statement row, database.prepare("SELECT hash FROM entry WHERE number = ?"));
     row.bind(1, seen->entries);
@@ -120,10 +118,19 @@ struct Ledger::State {
                                    there ? "another ledger" : fmt::format("an older copy (of {})", counted(last, "entry", "entries")), file)));
   }
 
+  // Heads are read before the record is: other processes move both on, and a record that is read later holds every head
+  // that was written down before.
   Result<void> catch_up_and_compare() {
-    PARLEY_CHECK(catch_up());
-    PARLEY_CHECK(compare(own_head));
-    return compare(other_head);
+    PARLEY_TRY(const std::optional<SeenHead> own, read_seen_head(own_head));
+    std::optional<SeenHead> other;
+    if (!other_head.empty()) {
+      PARLEY_TRY(other, read_seen_head(other_head));
+    }
+    return reading([&]() -> Result<void> {
+      PARLEY_CHECK(catch_up());
+      PARLEY_CHECK(compare(own_head, own));
+      return compare(other_head, other);
+    });
   }
 
   // What was committed is written down elsewhere before anything is drawn. The charge stands when this fails.
@@ -439,7 +446,7 @@ Result<Ledger> Ledger::open(const std::string& directory, const std::string& see
   PARLEY_CHECK(state->prepare_writing());
   state->own_head = head_file_in(directory);
   state->other_head = seen;
-  PARLEY_CHECK(state->reading([&] { return state->catch_up_and_compare(); }));
+  PARLEY_CHECK(state->catch_up_and_compare());
   PARLEY_CHECK(state->write_heads_down());  // of a process that was killed before it did
   return Ledger(std::move(state));
 }
@@ -452,7 +459,7 @@ Result<Ledger> Ledger::open_read_only(const std::string& directory, const std::s
   PARLEY_CHECK(state->check_layout());
   state->own_head = head_file_in(directory);
   state->other_head = seen;
-  PARLEY_CHECK(state->reading([&] { return state->catch_up_and_compare(); }));
+  PARLEY_CHECK(state->catch_up_and_compare());
   return Ledger(std::move(state));
 }
 
