@@ -10,13 +10,16 @@ function(parley_parse_once target first)
   endif()
 endfunction()
 
-# parley_layer(NAME SOURCES a.cpp ... [USES layers...] [LIBRARIES public...] [PRIVATE private...] [FUZZED] [QUICK headers...])
+# parley_layer(NAME SOURCES a.cpp ... [USES layers...] [LIBRARIES public...] [PRIVATE private...] [FUZZED]
+#              [QUICK headers...] [TOGETHER a.cpp ... | ALL])
 # One folder, one layer, one static library parley_NAME. USES may name lower layers only;
 # scripts/check_layers.py checks the includes against the same table.
-# FUZZED: fuzzers see which of its lines ran. QUICK: nothing in it takes time, so it is compiled quickly instead, and these
-# headers, which are slow to read, are read once.
+# FUZZED: fuzzers see which of its lines ran. QUICK: nothing in it takes time, so it is compiled quickly instead, and
+# these headers, which are slow to read, are read once. TOGETHER: files that hold no inner loop and share their headers
+# and templates are compiled six at a time, each template once. Two of them may not use one name for two things.
+# `-DPARLEY_TOGETHER=OFF` compiles each on its own.
 function(parley_layer name)
-  cmake_parse_arguments(ARG "FUZZED" "" "SOURCES;USES;LIBRARIES;PRIVATE;QUICK" ${ARGN})
+  cmake_parse_arguments(ARG "FUZZED" "" "SOURCES;USES;LIBRARIES;PRIVATE;QUICK;TOGETHER" ${ARGN})
   add_library(parley_${name} STATIC ${ARG_SOURCES})
   target_include_directories(parley_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   foreach(layer ${ARG_USES})
@@ -33,27 +36,14 @@ function(parley_layer name)
     target_compile_options(parley_${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
     set(same_flags parley_${name})
   endif()
+  if(ARG_TOGETHER STREQUAL "ALL")
+    set(ARG_TOGETHER ${ARG_SOURCES})
+  endif()
+  if(ARG_TOGETHER AND PARLEY_TOGETHER)
+    set(alone ${ARG_SOURCES})
+    list(REMOVE_ITEM alone ${ARG_TOGETHER})
+    set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    set_target_properties(parley_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   parley_parse_once(parley_${name} ${same_flags} ${PARLEY_SEEN_EVERYWHERE} ${ARG_QUICK})
-endfunction()
-
-add_custom_target(unit_tests)  # every GoogleTest program of a layer
-
-# parley_tests(LAYER SOURCES ... [USES other layers]): one GoogleTest program per layer.
-function(parley_tests layer)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
-  add_executable(test_${layer} ${ARG_SOURCES})
-  target_link_libraries(test_${layer} PRIVATE parley_${layer} GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBRARIES})
-  foreach(other ${ARG_USES})
-    target_link_libraries(test_${layer} PRIVATE parley_${other})
-  endforeach()
-  # The code under test is optimised; the test's own code is compiled quickly instead.
-  target_compile_options(test_${layer} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
-  target_compile_definitions(test_${layer} PRIVATE PARLEY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  parley_parse_once(test_${layer} test_core ${PARLEY_SEEN_EVERYWHERE} <gtest/gtest.h>)
-  add_dependencies(unit_tests test_${layer})
-  add_test(NAME ${layer} COMMAND test_${layer})
-  # The thread sanitizer leaves out what libraries that were not compiled for it do among themselves.
-  set(leaks LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/leaks_not_ours.txt:print_suppressions=0)
-  set_tests_properties(${layer} PROPERTIES LABELS unit ENVIRONMENT
-    "${leaks};TSAN_OPTIONS=ignore_noninstrumented_modules=1;PARLEY_ACCOUNTANTS_MUST_AGREE=1")
 endfunction()

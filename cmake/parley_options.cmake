@@ -8,7 +8,7 @@ endif()
 
 option(PARLEY_WARNINGS_AS_ERRORS "Turn warnings into errors" OFF)
 option(PARLEY_FUZZ "Build the libFuzzer targets too (clang)" OFF)
-option(PARLEY_BENCH "Build the benchmarks" OFF)
+option(PARLEY_TOGETHER "Compile files together where that saves time (cmake/parley_layer.cmake)" ON)
 set(PARLEY_SANITIZE "" CACHE STRING "Comma-separated sanitizers: address,undefined | thread")
 
 # Invariants stay checked in every build: a broken one must stop a run, not corrupt it.

@@ -30,7 +30,8 @@ struct Options {
 
 Result<std::string> read_text(const std::string& path) {
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) return fail(bad_input({.file = path}, "is a folder, not a file of events"));
+  if (std::filesystem::is_directory(path, unknown))
+    return fail(bad_input({.file = path}, "is a folder, not a file of events"));
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(bad_input({.file = path}, "cannot be read"));
   std::ostringstream text;
@@ -46,7 +47,8 @@ Json number(double value) {
 
 Json as_json(const Plan& plan, const Account& account) {
   Json all;
-  for (std::size_t i = 0; i < kAccountants.size(); ++i) all[std::string(name(kAccountants[i]))] = number(account.all[i]);
+  for (std::size_t i = 0; i < kAccountants.size(); ++i)
+    all[std::string(name(kAccountants[i]))] = number(account.all[i]);
   Json root;
   root["epsilon"] = number(account.epsilon);
   root["delta"] = number(account.delta);
@@ -60,8 +62,8 @@ Json as_json(const Plan& plan, const Account& account) {
 void print(const Plan& plan, const Account& account, bool asked_for_delta) {
   std::int64_t releases = 0;
   for (const Event& event : plan.events) releases += event.count;
-  fmt::print("epsilon {} at delta {}, {}, {} (accountant: {})\n\n{}\n\n", rounded_up(account.epsilon, 6), rounded_up(account.delta, 6),
-             name(plan.neighbours), counted(releases, "release"), name(account.chosen),
+  fmt::print("epsilon {} at delta {}, {}, {} (accountant: {})\n\n{}\n\n", rounded_up(account.epsilon, 6),
+             rounded_up(account.delta, 6), name(plan.neighbours), counted(releases, "release"), name(account.chosen),
              in_words(account.epsilon, account.delta, plan.neighbours));
   fmt::print("{} that each accountant proves\n", asked_for_delta ? "delta" : "epsilon");
   for (std::size_t i = 0; i < kAccountants.size(); ++i) {
@@ -95,18 +97,21 @@ Result<int> run(const Options& options) {
 
 void add_account(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("account", "What a list of releases costs in (epsilon, delta)");
-  verb->add_option("EVENTS.json", options->events, "the releases: neighbours and events")->required();
-  verb->add_option("--delta", options->delta, "report the smallest epsilon at this delta");
-  verb->add_option("--epsilon", options->epsilon, "report the smallest delta at this epsilon");
-  verb->add_flag("--json", options->json, "one JSON document on stdout");
-  verb->footer(R"(EVENTS.json, for example 1,000 steps of DP-SGD and one histogram:
+  CLI::App* verb = app.add_subcommand("account", "Compute what a list of releases costs in (epsilon, delta)");
+  verb->add_option("EVENTS.json", options->events, "The releases: neighbours and events")->required();
+  verb->add_option("--delta", options->delta, "Report the smallest epsilon at this delta");
+  verb->add_option("--epsilon", options->epsilon, "Report the smallest delta at this epsilon");
+  verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
+  verb->footer(R"(EVENTS.json for 1,000 steps of DP-SGD and one histogram:
   {"neighbours": "add-remove", "events": [
-    {"mechanism": "subsampled-gaussian", "noise_multiplier": 1.1, "sampling_rate": 0.01, "count": 1000},
+    {"mechanism": "subsampled-gaussian", "noise_multiplier": 1.1, "sampling_rate": 0.01,
+     "count": 1000},
     {"mechanism": "laplace", "scale": 10, "sensitivity": 1}]}
-Mechanisms: gaussian (sigma, sensitivity), laplace (scale, sensitivity), exponential (epsilon), pure (epsilon),
-  subsampled-gaussian (noise_multiplier, sampling_rate), discrete-gaussian, discrete-laplace, approximate (epsilon, delta),
-  zcdp (rho), unprotected.
+
+Mechanisms: gaussian (sigma, sensitivity), laplace (scale, sensitivity), exponential (epsilon),
+pure (epsilon), subsampled-gaussian (noise_multiplier, sampling_rate), discrete-gaussian,
+discrete-laplace, approximate (epsilon, delta), zcdp (rho), unprotected.
+
 Examples:
   parley account events.json --delta 1e-6
   parley account events.json --epsilon 1 --json)");

@@ -1,5 +1,5 @@
 // parley coordinate JOB.toml: runs a federated job with parties that dial in.
-#include "parley/catalog/coordinate.h"
+#include "parley/runs/coordinate.h"
 
 #include <fmt/format.h>
 
@@ -14,14 +14,18 @@
 #include "apps/parley/signals.h"
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/privacy_across.h"
-#include "parley/catalog/report.h"
-#include "parley/catalog/site.h"
+#include "parley/catalog/federation.h"
+#include "parley/catalog/method.h"
+#include "parley/catalog/read_job.h"
 #include "parley/core/address.h"
 #include "parley/core/descriptors.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
+#include "parley/models/model_parts.h"
 #include "parley/privacy/ledger/ledger.h"
+#include "parley/runs/admit.h"
+#include "parley/runs/outcome.h"
+#include "parley/runs/report.h"
 #include "parley/transport/grpc/client.h"
 #include "parley/wire/encode.h"
 
@@ -40,22 +44,24 @@ struct CoordinateOptions {
   bool quiet = false;
 };
 
-std::vector<std::string> names_of(const catalog::Job& job) {
+std::vector<std::string> names_of(const jobs::Job& job) {
   std::vector<std::string> names;
-  for (const catalog::Party& party : job.parties) names.push_back(party.name);
+  for (const jobs::PartySection& party : job.parties) names.push_back(party.name);
   return names;
 }
 
 // Who was missing in rounds that went on without it. A round in which a budget ended is nobody's.
-std::vector<std::string> notes_on_the_missing(const catalog::Job& job, const catalog::Coordinated& run) {
+std::vector<std::string> notes_on_the_missing(const jobs::Job& job, const runs::Coordinated& run) {
   std::vector<std::string> notes;
   if (!run.left_out.empty()) notes.push_back(fmt::format("the run began without: {}", fmt::join(run.left_out, ", ")));
   const rounds::Communication& sent = run.communication;
   for (std::size_t p = 0; p < sent.answered.size(); ++p) {
     const std::string& name = job.parties[p].name;
     const bool began = std::find(run.left_out.begin(), run.left_out.end(), name) == run.left_out.end();
-    if (began && job.rules.on_missing == rounds::OnMissing::kProceed && sent.answered[p] < run.learnt.rounds)
-      notes.push_back(fmt::format("party '{}' answered {} of {}", name, sent.answered[p], counted(run.learnt.rounds, "round")));
+    if (began && job.rules.on_missing == rounds::OnMissing::kProceed && sent.answered[p] < sent.asked[p])
+      notes.push_back(fmt::format("party '{}' answered {} of {}{}", name, sent.answered[p],
+                                  counted(sent.asked[p], "round"),
+                                  sent.asked[p] < run.learnt.rounds ? " that asked it" : ""));
   }
   return notes;
 }
@@ -64,26 +70,9 @@ constexpr std::chrono::seconds kEnding{2};  // a coordinator that was killed may
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // What the parties' data say about the model stays with them: there is no objective and there are no metrics to report.
-Result<catalog::Outcome> outcome_of(const catalog::Job& job, const catalog::Coordinated& run, const wire::RunId& id) {
-  catalog::Outcome outcome;
-  outcome.fit.objective = outcome.fit.gap = kUnknown;
-  outcome.fit.stop = run.learnt.stop;
-  outcome.fit.iterations = static_cast<int>(run.learnt.rounds);
-  outcome.communication = run.communication;
-  outcome.wait_seconds = run.wait_seconds;
-  outcome.train.rows = catalog::records_of(*job.federation, run.parties);
-  outcome.trained.provenance.privacy = catalog::kNotPrivate;
-  PARLEY_TRY(outcome.parts, job.federation->model(job, {run.parties, run.learnt.parameters, {}}));
-  if (job.privacy) {
-    PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run.parties));
-    outcome.notes = outcome.privacy->notes;
-    stamp(*outcome.privacy, outcome.trained.provenance);
-    for (catalog::Trained& part : outcome.parts) stamp(*outcome.privacy, part.provenance);
-  }
-  if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
-  for (const catalog::Introduction& party : run.parties)
-    if (outcome.parts.empty())
-      outcome.elsewhere.push_back({party.party, static_cast<std::size_t>(party.column_count), catalog::part_in("STATE", id)});
+Result<runs::Outcome> outcome_of(const jobs::Job& job, const runs::Coordinated& run, const wire::RunId& id) {
+  PARLEY_TRY(runs::Outcome outcome, runs::outcome_of(job, run, {}));
+  for (runs::PartElsewhere& part : outcome.elsewhere) part.path = runs::part_in("STATE", id);
   const std::vector<std::string> missing = notes_on_the_missing(job, run);
   outcome.notes.insert(outcome.notes.end(), missing.begin(), missing.end());
   outcome.notes.push_back(outcome.parts.empty() ? "each party keeps its part of the model"
@@ -96,14 +85,17 @@ std::string model_in(const std::string& out) {
 }
 
 Result<int> tell(const FinishedRun& run, const CoordinateOptions& options) {
-  if (const auto model = read_whole(model_in(options.out)); !run.model.empty() && (!model || privacy::digest_of(*model) != run.model))
-    return fail(
-        failed(fmt::format("{}: run {} of this job is over, and its model is gone or was changed; another --out or --overwrite "
-                           "begins a new run",
-                           model_in(options.out), run.run.substr(0, 12))));
+  if (const auto model = read_whole(model_in(options.out));
+      !run.model.empty() && (!model || privacy::digest_of(*model) != run.model))
+    return fail(failed(fmt::format(
+        "{}: run {} of this job is over, and its model is gone or was changed; another --out or --overwrite "
+        "begins a new run",
+        model_in(options.out), run.run.substr(0, 12))));
   if (!options.quiet)
-    fmt::print(stderr, "parley: run {} of this job is over, and this is its result; another --out or --overwrite begins a new run\n",
-               run.run.substr(0, 12));
+    fmt::print(
+        stderr,
+        "parley: run {} of this job is over, and this is its result; another --out or --overwrite begins a new run\n",
+        run.run.substr(0, 12));
   fmt::print("{}", options.json ? run.result : run.shown);
   return run.exit_code;
 }
@@ -112,19 +104,21 @@ Result<int> coordinate(const CoordinateOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   raise_descriptor_limit();
   PARLEY_CHECK(check_address(options.listen, {.field = "--listen"}, PortZero::kSystemChooses));
-  PARLEY_TRY(const catalog::JobText text, catalog::read_job_text(options.job, options.overrides));
-  PARLEY_TRY(const catalog::Job job, catalog::parse(text, catalog::Paths::kAtSites));
-  if (job.federation == nullptr)
-    return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it", job.algorithm));
+  PARLEY_TRY(const jobs::JobText text, jobs::read_job_text(options.job, options.overrides));
+  PARLEY_TRY(const jobs::Job job, catalog::parse_job(text, jobs::Paths::kAtSites));
+  if (catalog::federation_of(job) == nullptr)
+    return fail(bad_input({options.job, 0, "algorithm.name"}, "is not for several parties; parley train runs it",
+                          job.algorithm));
   PARLEY_CHECK(catalog::check_federated(job));
   PARLEY_TRY(transport::Credentials credentials, read_credentials(options.tls, transport::kCoordinator));
   PARLEY_CHECK(make_folder(options.out));
-  // Two coordinators on one checkpoint would be one run twice. What the folder holds is looked at once it cannot change.
+  // Two coordinators on one checkpoint would be one run twice. What the folder holds is looked at once it cannot
+  // change.
   PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(options.out) / "in-use").string(), kEnding));
   remove_unfinished(options.out);
   const std::filesystem::path checkpoint = std::filesystem::path(options.out) / "checkpoint";
   // However its path is spelt.
-  const std::string job_digest = privacy::digest_of(wire::encode(catalog::JobText{"", text.text, text.overrides}));
+  const std::string job_digest = privacy::digest_of(wire::encode(jobs::JobText{"", text.text, text.overrides}));
   // A run that goes on writes its own model once more.
   std::error_code unknown;
   if (!options.overwrite && !std::filesystem::exists(checkpoint, unknown)) {
@@ -144,21 +138,23 @@ Result<int> coordinate(const CoordinateOptions& options) {
   } ended{checkpoint};
   const std::vector<std::string> parties = names_of(job);
   PARLEY_TRY(const auto server, transport::GrpcServer::listen({options.listen, std::move(credentials), parties}));
-  rounds::Terms terms{parties, wire::encode(text), job.rules, ended.checkpoint.string(), [&] { return signals.asked(); }};
+  rounds::Terms terms{parties, wire::encode(text), job.rules, ended.checkpoint.string(),
+                      [&] { return signals.asked(); }};
   terms.leaves_checkpoint = true;
   ProgressLine line(options.quiet);
-  if (!options.quiet) terms.notice = [&line](const std::string& what) { line.say(what); };
+  if (!options.quiet) terms.notice = [&line](const rounds::Event& event) { line.say(in_words(event)); };
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(*server, std::move(terms)));
   // A port that the system chose is known to nobody else.
   if (!options.quiet || !options.listen.ends_with(fmt::format(":{}", server->port())))
     fmt::print(stderr, "parley: listening on port {} for {}\n", server->port(), fmt::join(parties, ", "));
-  if (!options.quiet && exchange.rounds_done() > 0) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
+  if (!options.quiet && exchange.rounds_done() > 0)
+    fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
   signals.then([&] { server->wake(); });
   const auto after = [&](std::int64_t round, std::span<const double>) {
     line.step({.iteration = static_cast<int>(round), .objective = kUnknown, .gap = kUnknown});
     return !signals.asked();
   };
-  const auto run = catalog::coordinate(job, exchange, after);
+  const auto run = runs::coordinate(job, exchange, after);
   line.clear();
   signals.then({});
   PARLEY_CHECK(run);
@@ -166,13 +162,13 @@ Result<int> coordinate(const CoordinateOptions& options) {
     fmt::print(stderr, "parley: stopped after round {}; the same command goes on from there\n", exchange.rounds_done());
     return 1;
   }
-  PARLEY_TRY(catalog::Outcome outcome, outcome_of(job, *run, exchange.run()));
-  catalog::ReportContext context;
+  PARLEY_TRY(runs::Outcome outcome, outcome_of(job, *run, exchange.run()));
+  runs::ReportContext context;
   context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   outcome.train_seconds = std::max(0.0, context.total_seconds - outcome.wait_seconds);
   std::string model_digest;
   if (!outcome.parts.empty()) {
-    PARLEY_CHECK(catalog::save(outcome.parts, outcome.trained.provenance, options.out));
+    PARLEY_CHECK(models::save(outcome.parts, outcome.trained.provenance, options.out));
     context.model_path = model_in(options.out);
     PARLEY_TRY(const std::string model, read_whole(context.model_path));
     model_digest = privacy::digest_of(model);
@@ -182,8 +178,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
                              job_digest,
                              job.privacy.has_value(),
                              model_digest,
-                             catalog::result_json(job, outcome, context) + "\n",
-                             catalog::result_table(job, outcome, context),
+                             runs::result_json(job, outcome, context) + "\n",
+                             runs::result_table(job, outcome, context),
                              exit_code};
   PARLEY_CHECK(write_atomically((std::filesystem::path(options.out) / "result.json").string(), finished.result));
   // Only now: a coordinator that is killed before comes back to the finished run and writes the same again.
@@ -191,17 +187,18 @@ Result<int> coordinate(const CoordinateOptions& options) {
   PARLEY_CHECK(exchange.close());
   signals.then({});
   // Where each party keeps its part of the model, it does so when it hears of the end.
-  const std::string unheard = exchange.unheard();
-  const bool closed = unheard.empty() || !outcome.parts.empty();
+  const std::string not_told = exchange.not_told();
+  const bool closed = not_told.empty() || !outcome.parts.empty();
   if (closed) PARLEY_CHECK(keep(finished, options.out));
   ended.closed = closed;
   if (!closed)
-    fmt::print(stderr,
-               "parley: the run is over, but these may lack their part of the model: {}; the same command tells them again "
-               "(or remove {})\n",
-               unheard, ended.checkpoint.string());
-  else if (!unheard.empty())
-    line.say("the run is over, and these have not heard of it: " + unheard);
+    fmt::print(
+        stderr,
+        "parley: the run is over, but these may lack their part of the model: {}; the same command tells them again "
+        "(or remove {})\n",
+        not_told, ended.checkpoint.string());
+  else if (!not_told.empty())
+    line.say("the run is over, and these have not heard of it: " + not_told);
   fmt::print("{}", options.json ? finished.result : finished.shown);
   return exit_code;
 }
@@ -210,21 +207,26 @@ Result<int> coordinate(const CoordinateOptions& options) {
 
 void add_coordinate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<CoordinateOptions>();
-  CLI::App* verb = app.add_subcommand("coordinate", "Run a job with parties on other machines, over gRPC with mutual TLS");
-  verb->add_option("job", options->job, "The job (TOML); where the parties' data are is the parties' business")->required();
-  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")
+  CLI::App* verb =
+      app.add_subcommand("coordinate", "Run a job with parties on different machines, over gRPC with mutual TLS");
+  verb->add_option("job", options->job, "The job (TOML); each party knows where its own data are")->required();
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (repeat for more)")
       ->allow_extra_args(false);
-  verb->add_option("--listen", options->listen, "Address to listen on, host:port; port 0: the system chooses")->required();
-  verb->add_option("--tls", options->tls, "Folder with ca.pem, coordinator.pem and coordinator.key (parley keys)")->required();
+  verb->add_option("--listen", options->listen, "Address to listen on, HOST:PORT; with port 0 the system chooses one")
+      ->required();
+  verb->add_option("--tls", options->tls, "Folder with ca.pem, coordinator.pem and coordinator.key (see parley keys)")
+      ->required();
   verb->add_option("--out", options->out, "Folder for model.json, result.json and the checkpoint")->required();
-  verb->add_flag("--overwrite", options->overwrite, "Replace a private model in that folder, which a budget paid for");
+  verb->add_flag("--overwrite", options->overwrite,
+                 "Replace a private model in that folder, though a budget paid for it");
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
-  verb->add_flag("--quiet", options->quiet, "No progress on stderr; a port that the system chose is told all the same");
+  verb->add_flag("--quiet", options->quiet,
+                 "Print no progress on stderr; a port that the system chose is still printed");
   verb->footer(
       "Example:\n"
       "  parley coordinate examples/hospitals/job.toml --listen 0.0.0.0:7000 --tls keys --out out/hospitals\n\n"
-      "Stopped by Ctrl-C or killed at any point, the same command goes on where it was, to the same model; of a run that is over it "
-      "tells the result again.");
+      "After Ctrl-C, or when the coordinator was killed at any point, the same command goes on where the run was, to "
+      "the same model. When the run is over, the command prints its result again.");
   verb->callback([options, &exit] { exit.finish(coordinate(*options)); });
 }
 

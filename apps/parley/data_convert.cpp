@@ -69,24 +69,27 @@ Result<int> run(const Asked& asked) {
 
 void add_data_convert(CLI::App& data_verb, Exit& exit) {
   auto asked = std::make_shared<Asked>();
-  CLI::App* verb = data_verb.add_subcommand("convert", "CSV to LIBSVM and back; .gz, .zst and .xz by the name");
+  CLI::App* verb =
+      data_verb.add_subcommand("convert", "Convert CSV to LIBSVM and back, packed as the names of the files say");
   verb->footer(
       "Examples:\n"
-      "  parley data convert examples/readmission/clinic.csv clinic.libsvm.gz --schema "
-      "examples/readmission/clinic.schema.toml --names columns.txt\n"
+      "  parley data convert examples/readmission/clinic.csv clinic.libsvm.gz \\\n"
+      "    --schema examples/readmission/clinic.schema.toml --names columns.txt\n"
       "  parley data convert clinic.libsvm.gz clinic.csv");
-  verb->add_option("in", asked->from, "file to read, packed or not")->required();
-  verb->add_option("out", asked->to, "file to write: .csv or .libsvm, and .gz, .zst or .xz to pack")->required();
+  verb->add_option("in", asked->from, "File to read, packed or not")->required();
+  verb->add_option("out", asked->to, "File to write: .csv or .libsvm, then .gz, .zst or .xz to pack it")->required();
   const auto formats = CLI::IsMember({"csv", "libsvm"});
-  verb->add_option("--from", asked->from_format, "format of the input when its content does not tell")->check(formats);
-  verb->add_option("--to", asked->to_format, "format of the output when its name does not tell")->check(formats);
-  verb->add_option("--label", asked->label, "label column of a CSV file (y, label, target, class by convention)");
-  verb->add_option("--schema", asked->schema, "schema of a CSV input; inferred when absent");
-  verb->add_option("--names", asked->names, "CSV to LIBSVM: write the names of the columns here, one a line");
-  auto* zero = verb->add_flag("--zero-based", asked->zero_based, "number LIBSVM columns from 0");
-  verb->add_flag("--one-based", asked->one_based, "number LIBSVM columns from 1")->excludes(zero);
-  verb->add_flag("--force", asked->force, "replace files that are there");
-  verb->add_flag("--json", asked->json, "say what was written as JSON");
+  verb->add_option("--from", asked->from_format, "Format of the input, where its content does not tell")
+      ->check(formats);
+  verb->add_option("--to", asked->to_format, "Format of the output, where its name does not tell")->check(formats);
+  verb->add_option("--label", asked->label, "Label column of a CSV file (default: y, label, target or class)");
+  verb->add_option("--schema", asked->schema, "Schema of a CSV input (default: inferred)");
+  verb->add_option("--names", asked->names,
+                   "From CSV to LIBSVM: write the names of the columns to this file, one a line");
+  auto* zero = verb->add_flag("--zero-based", asked->zero_based, "Number LIBSVM columns from 0");
+  verb->add_flag("--one-based", asked->one_based, "Number LIBSVM columns from 1")->excludes(zero);
+  verb->add_flag("--force", asked->force, "Replace files that are there");
+  verb->add_flag("--json", asked->json, "Say in JSON what was written");
   verb->callback([asked, &exit] { exit.finish(run(*asked)); });
 }
 

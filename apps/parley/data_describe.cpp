@@ -49,7 +49,8 @@ nlohmann::ordered_json as_json(const data::Description& about) {
 }
 
 std::string draft_text(const data::Description& about) {
-  return "# Draft of a schema. Lines marked as a guess were taken from the data: confirm or correct them.\n" + data::to_toml(about.draft);
+  return "# Draft of a schema. Lines marked as a guess were taken from the data: confirm or correct them.\n" +
+         data::to_toml(about.draft);
 }
 
 Result<void> run(const Asked& asked) {
@@ -78,11 +79,14 @@ void add_data_describe(CLI::App& data_verb, Exit& exit) {
   auto asked = std::make_shared<Asked>();
   CLI::App* verb = data_verb.add_subcommand("describe", "Summarise a table and draft its schema");
   verb->add_option("FILE", asked->file, "CSV or LIBSVM, plain or packed with gzip, xz or zstd")->required();
-  verb->add_option("--label", asked->label, "the label column (default: y, label, target or class)");
-  verb->add_option("--schema-out", asked->schema_out, "write the draft to this file");
-  verb->add_flag("--force", asked->force, "replace a schema that is there");
-  verb->add_flag("--json", asked->json, "print one JSON document");
-  verb->footer("Example:\n  parley data describe examples/readmission/clinic.csv --label readmitted --schema-out clinic.schema.toml");
+  verb->add_option("--label", asked->label, "The label column (default: y, label, target or class)");
+  verb->add_option("--schema-out", asked->schema_out, "Write the draft to this file");
+  verb->add_flag("--force", asked->force, "Replace a file that is there");
+  verb->add_flag("--json", asked->json, "Print JSON on stdout and nothing else");
+  verb->footer(
+      "Example:\n"
+      "  parley data describe examples/readmission/clinic.csv --label readmitted \\\n"
+      "    --schema-out clinic.schema.toml");
   verb->callback([asked, &exit] {
     if (const auto done = run(*asked); !done) exit.refuse(done.error());
   });

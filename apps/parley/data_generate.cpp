@@ -41,13 +41,14 @@ Result<int> run(const data::Recipe& recipe, const Asked& asked) {
     out["kind"] = generated.kind;
     out["seed"] = asked.seed;
     for (const auto& table : generated.tables)
-      out["tables"].push_back({{"path", table.path.string()}, {"rows", table.rows}, {"columns", table.columns}, {"bytes", table.bytes}});
+      out["tables"].push_back(
+          {{"path", table.path.string()}, {"rows", table.rows}, {"columns", table.columns}, {"bytes", table.bytes}});
     out["truth"] = generated.truth.string();
     out["job"] = generated.job.string();
     fmt::print("{}\n", out.dump(1));
   } else {
-    fmt::print("{}wrote {} (the true model) and {}\n{}", lines_about(generated.tables), generated.truth.string(), generated.job.string(),
-               next_step(generated.job));
+    fmt::print("{}wrote {} (the true model) and {}\n{}", lines_about(generated.tables), generated.truth.string(),
+               generated.job.string(), next_step(generated.job));
   }
   return 0;
 }
@@ -58,88 +59,99 @@ CLI::App* add_kind(CLI::App& generate, Exit& exit, const char* name, const char*
                    const std::shared_ptr<Kind>& recipe) {
   auto asked = std::make_shared<Asked>();
   CLI::App* kind = generate.add_subcommand(name, about);
-  kind->footer(fmt::format("Example:\n  parley data generate {} {} --out data/{}", name, example, name));
-  kind->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
-  kind->add_option("--seed", asked->seed, "same seed, same bytes")->check(whole_number)->capture_default_str();
-  kind->add_option("--format", asked->format, "csv or libsvm")->check(CLI::IsMember({"csv", "libsvm"}));
-  kind->add_option("--pack", asked->pack, "gz, zst or xz")->check(CLI::IsMember({"gz", "zst", "xz"}));
-  kind->add_option("--decimals", asked->decimals, "round features to this many decimals: smaller files")->check(CLI::Range(0, 15));
-  kind->add_flag("--force", asked->force, "replace files that are there");
-  kind->add_flag("--json", asked->json, "say what was written as JSON");
+  kind->footer(fmt::format("Example:\n  parley data generate {} \\\n    {} --out data/{}", name, example, name));
+  kind->add_option("--out,-o", asked->folder, "Folder to write to; made if it is not there")->required();
+  kind->add_option("--seed", asked->seed, "Seed; the same seed gives the same bytes")
+      ->check(whole_number)
+      ->capture_default_str();
+  kind->add_option("--format", asked->format, "Format of the tables")->check(CLI::IsMember({"csv", "libsvm"}));
+  kind->add_option("--pack", asked->pack, "How to pack the files")->check(CLI::IsMember({"gz", "zst", "xz"}));
+  kind->add_option("--decimals", asked->decimals, "Round features to this many decimals, for smaller files")
+      ->check(CLI::Range(0, 15));
+  kind->add_flag("--force", asked->force, "Replace files that are there");
+  kind->add_flag("--json", asked->json, "Say in JSON what was written");
   kind->callback([recipe, asked, &exit] { exit.finish(run(*recipe, *asked)); });
   return kind;
 }
 
 void add_sparse_regression(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::SparseRegression>();
-  CLI::App* kind =
-      add_kind(generate, exit, "sparse-regression", "y = A x + noise, A and x sparse with N(0,1) entries (Lou & Cheung, Section V)",
-               "--rows 2000 --columns 20000 --density 0.1 --model-density 0.05", r);
-  kind->add_option("--rows,-n", r->rows, "records")->capture_default_str();
-  kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
-  kind->add_option("--density", r->feature_density, "share of nonzero features")->capture_default_str();
-  kind->add_option("--model-density", r->model_density, "share of nonzero coefficients")->capture_default_str();
-  kind->add_option("--noise", r->noise, "standard deviation of the label noise")->capture_default_str();
+  CLI::App* kind = add_kind(generate, exit, "sparse-regression",
+                            "y = A x + noise, A and x sparse with N(0,1) entries (Lou & Cheung, Section V)",
+                            "--rows 2000 --columns 20000 --density 0.1 --model-density 0.05", r);
+  kind->add_option("--rows,-n", r->rows, "Records")->capture_default_str();
+  kind->add_option("--columns,-d", r->columns, "Features")->capture_default_str();
+  kind->add_option("--density", r->feature_density, "Share of nonzero features")->capture_default_str();
+  kind->add_option("--model-density", r->model_density, "Share of nonzero coefficients")->capture_default_str();
+  kind->add_option("--noise", r->noise, "Standard deviation of the label noise")->capture_default_str();
 }
 
 void add_log_normal(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::LogNormal>();
   CLI::App* kind = add_kind(generate, exit, "log-normal",
-                            "classes -1/+1 from a quasi-sparse log-normal model (Mangold et al., log1 and log2)", "--sigma 2 --seed 7", r);
-  kind->add_option("--rows,-n", r->rows, "records")->capture_default_str();
-  kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
-  kind->add_option("--sigma", r->sigma, "spread of the log-normal weights: 1 gives log1, 2 gives log2")->capture_default_str();
+                            "Classes -1/+1 from a quasi-sparse log-normal model (Mangold et al., log1 and log2)",
+                            "--sigma 2 --seed 7", r);
+  kind->add_option("--rows,-n", r->rows, "Records")->capture_default_str();
+  kind->add_option("--columns,-d", r->columns, "Features")->capture_default_str();
+  kind->add_option("--sigma", r->sigma, "Spread of the log-normal weights: 1 gives log1, 2 gives log2")
+      ->capture_default_str();
   static const std::map<std::string, data::LabelDraw> kDraws = {{"logistic", data::LabelDraw::kLogistic},
                                                                 {"noisy-sign", data::LabelDraw::kNoisySign}};
-  kind->add_option("--labels", r->labels, "logistic: +1 with probability 1/(1+exp(-<x,w>)); noisy-sign: the sign of <x,w> + noise")
+  kind->add_option("--labels", r->labels,
+                   "logistic: +1 with probability 1/(1+exp(-<x,w>)); noisy-sign: the sign of <x,w> + noise")
       ->transform(CLI::CheckedTransformer(kDraws).description("logistic|noisy-sign"))
       ->default_str("logistic");
-  kind->add_option("--noise", r->noise, "standard deviation of the noise of noisy-sign")->capture_default_str();
+  kind->add_option("--noise", r->noise, "Standard deviation of the noise of noisy-sign")->capture_default_str();
 }
 
 void add_square(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::Square>();
   CLI::App* kind =
-      add_kind(generate, exit, "square", "as many features as records, 10 nonzero coefficients (Mangold et al., square)", "--noise 0.5", r);
-  kind->add_option("--rows,-n", r->rows, "records")->capture_default_str();
-  kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
-  kind->add_option("--nonzeros", r->nonzeros, "nonzero coefficients")->capture_default_str();
-  kind->add_option("--sigma", r->sigma, "spread of their log-normal values")->capture_default_str();
-  kind->add_option("--noise", r->noise, "standard deviation of the label noise")->capture_default_str();
+      add_kind(generate, exit, "square",
+               "As many features as records, 10 nonzero coefficients (Mangold et al., square)", "--noise 0.5", r);
+  kind->add_option("--rows,-n", r->rows, "Records")->capture_default_str();
+  kind->add_option("--columns,-d", r->columns, "Features")->capture_default_str();
+  kind->add_option("--nonzeros", r->nonzeros, "Nonzero coefficients")->capture_default_str();
+  kind->add_option("--sigma", r->sigma, "Spread of their log-normal values")->capture_default_str();
+  kind->add_option("--noise", r->noise, "Standard deviation of the label noise")->capture_default_str();
 }
 
 void add_non_iid(CLI::App& generate, Exit& exit, bool classify) {
   auto r = std::make_shared<data::NonIid>(classify ? data::NonIid::classification() : data::NonIid::regression());
-  CLI::App* kind = add_kind(generate, exit, classify ? "non-iid-classification" : "non-iid-regression",
-                            classify ? "clients whose data and models differ, top records labelled 1 (Tong et al., simulation II)"
-                                     : "clients whose data and models differ (Tong et al., simulation I)",
-                            classify ? "--clients 10 --alpha 1 --beta 1 --decimals 4" : "--clients 10 --alpha 1 --beta 1", r);
-  kind->add_option("--clients", r->clients, "parties")->capture_default_str();
-  kind->add_option("--rows,-n", r->rows, "records of each client")->capture_default_str();
-  kind->add_option("--columns,-d", r->columns, "features")->capture_default_str();
-  kind->add_option("--nonzeros", r->nonzeros, "leading nonzero entries of each client's model")->capture_default_str();
-  if (classify) kind->add_option("--positives", r->positives, "records of each client labelled 1")->capture_default_str();
-  kind->add_option("--alpha", r->alpha, "variance of u_i: how much the models differ")->capture_default_str();
-  kind->add_option("--beta", r->beta, "variance of B_i: how much the data differ")->capture_default_str();
+  CLI::App* kind =
+      add_kind(generate, exit, classify ? "non-iid-classification" : "non-iid-regression",
+               classify ? "Clients whose data and models differ, top records labelled 1 (Tong et al., simulation II)"
+                        : "Clients whose data and models differ (Tong et al., simulation I)",
+               classify ? "--clients 10 --alpha 1 --beta 1 --decimals 4" : "--clients 10 --alpha 1 --beta 1", r);
+  kind->add_option("--clients", r->clients, "Parties")->capture_default_str();
+  kind->add_option("--rows,-n", r->rows, "Records of each client")->capture_default_str();
+  kind->add_option("--columns,-d", r->columns, "Features")->capture_default_str();
+  kind->add_option("--nonzeros", r->nonzeros, "Leading nonzero entries of each client's model")->capture_default_str();
+  if (classify)
+    kind->add_option("--positives", r->positives, "Records of each client labelled 1")->capture_default_str();
+  kind->add_option("--alpha", r->alpha, "Variance of u_i: how much the models differ")->capture_default_str();
+  kind->add_option("--beta", r->beta, "Variance of B_i: how much the data differ")->capture_default_str();
 }
 
 void add_star(CLI::App& generate, Exit& exit) {
   auto r = std::make_shared<data::Star>();
-  CLI::App* kind = add_kind(generate, exit, "star", "a fact table, dimension tables with keys, and one model over all",
+  CLI::App* kind = add_kind(generate, exit, "star", "A fact table, dimension tables with keys, and one model over all",
                             "--rows 5000 --dimension 200x8 --dimension 50x4 --skew 1.2", r);
-  kind->add_option("--rows,-n", r->rows, "rows of the fact table")->capture_default_str();
-  kind->add_option("--columns,-d", r->columns, "features of the fact table")->capture_default_str();
+  kind->add_option("--rows,-n", r->rows, "Rows of the fact table")->capture_default_str();
+  kind->add_option("--columns,-d", r->columns, "Features of the fact table")->capture_default_str();
   auto sizes = std::make_shared<std::vector<std::string>>();
-  kind->add_option("--dimension", *sizes, "rows and features of a dimension table; repeat for more (1000x10 100x5)")
+  kind->add_option("--dimension", *sizes,
+                   "Rows and features of a dimension table; repeat for more (default: 1000x10 100x5)")
       ->type_name("ROWSxCOLUMNS");
-  kind->add_option("--fact-parts", r->fact_parts, "write the fact table as a union of this many files")->capture_default_str();
-  kind->add_option("--skew", r->skew, "the r-th most used key has weight r^-skew")->capture_default_str();
+  kind->add_option("--fact-parts", r->fact_parts, "Write the fact table as a union of this many files")
+      ->capture_default_str();
+  kind->add_option("--skew", r->skew, "The r-th most used key has weight r^-skew")->capture_default_str();
   static const std::map<std::string, data::Star::Task> kTasks = {{"linear", data::Star::Task::kLinear},
                                                                  {"logistic", data::Star::Task::kLogistic}};
-  kind->add_option("--task", r->task, "labels: linear or logistic")
+  kind->add_option("--task", r->task, "Labels: linear or logistic")
       ->transform(CLI::CheckedTransformer(kTasks).description("linear|logistic"))
       ->default_str("linear");
-  kind->add_option("--noise", r->noise, "standard deviation of the noise of linear labels")->capture_default_str();
+  kind->add_option("--noise", r->noise, "Standard deviation of the noise of linear labels")->capture_default_str();
   kind->parse_complete_callback([r, sizes] {
     if (sizes->empty()) return;
     r->dimensions.clear();
@@ -159,11 +171,11 @@ void add_star(CLI::App& generate, Exit& exit) {
 }  // namespace
 
 void add_data_generate(CLI::App& data_verb, Exit& exit) {
-  CLI::App* generate = data_verb.add_subcommand("generate", "make the papers' synthetic data, with its true model");
+  CLI::App* generate = data_verb.add_subcommand("generate", "Make the papers' synthetic data, with its true model");
   generate->require_subcommand(1);
   generate->footer(
       "Example:\n  parley data generate sparse-regression --rows 800 --columns 8000 --out data/sparse\n\n"
-      "parley data generate KIND --help shows the settings of a kind.");
+      "`parley data generate KIND --help` shows the settings of a kind.");
   add_sparse_regression(*generate, exit);
   add_log_normal(*generate, exit);
   add_square(*generate, exit);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "parley/catalog/job.h"
+#include "parley/catalog/read_job.h"
 #include "parley/core/text.h"
 
 namespace parley::app {
@@ -22,13 +22,14 @@ std::string lines_about(const std::vector<data::WrittenTable>& tables) {
       rows += table.rows;
       columns = std::max(columns, table.columns);
     }
-    return fmt::format("wrote {} files, {} to {}: {} in all, up to {}, {}\n", tables.size(), tables.front().path.string(),
-                       tables.back().path.filename().string(), counted(rows, "row"), counted(columns, "column"),
-                       human_bytes(static_cast<double>(bytes)));
+    return fmt::format("wrote {} files, {} to {}: {} in all, up to {}, {}\n", tables.size(),
+                       tables.front().path.string(), tables.back().path.filename().string(), counted(rows, "row"),
+                       counted(columns, "column"), human_bytes(static_cast<double>(bytes)));
   }
   std::string out;
   for (const auto& table : tables)
-    out += fmt::format("wrote {}: {}, {}\n", table.path.string(), shape(table), human_bytes(static_cast<double>(table.bytes)));
+    out += fmt::format("wrote {}: {}, {}\n", table.path.string(), shape(table),
+                       human_bytes(static_cast<double>(table.bytes)));
   return out;
 }
 

@@ -8,8 +8,7 @@
 
 namespace parley::app {
 
-// "3 files, a.csv .. c.csv", rows x columns and size; one line for each table, or one for many of the same
-// shape.
+// "3 files, a.csv .. c.csv", rows x columns and size; one line for each table, or one for many of the same shape.
 std::string lines_about(const std::vector<data::WrittenTable>& tables);
 std::string lines_about(const std::vector<std::string>& notes);
 

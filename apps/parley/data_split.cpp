@@ -53,8 +53,12 @@ data::SplitPlan plan_of(const Asked& asked, bool parts_given) {
     return plan;
   }
   if (asked.by == "tables") return data::SplitTables{.keys = asked.keys, .label = asked.label, .id = asked.id};
-  data::SplitRows plan{
-      .parts = asked.parts, .shares = asked.shares, .alpha = asked.alpha, .shards = asked.shards, .label = asked.label, .id = asked.id};
+  data::SplitRows plan{.parts = asked.parts,
+                       .shares = asked.shares,
+                       .alpha = asked.alpha,
+                       .shards = asked.shards,
+                       .label = asked.label,
+                       .id = asked.id};
   if (!parts_given && !asked.shares.empty()) plan.parts = asked.shares.size();
   if (!parts_given && asked.shares.empty() && !asked.names.empty()) plan.parts = asked.names.size();
   if (asked.skew == "label") plan.skew = data::RowSkew::kDirichlet;
@@ -79,7 +83,8 @@ Result<int> run(Asked asked, bool parts_given) {
     output.schema_file = asked.schema;
     take_roles(*output.schema, asked);
   }
-  PARLEY_TRY(const auto table, data::RawTable::read(asked.file, data::Format::kDetect, output.schema ? &*output.schema : nullptr));
+  PARLEY_TRY(const auto table,
+             data::RawTable::read(asked.file, data::Format::kDetect, output.schema ? &*output.schema : nullptr));
   output.folder = asked.folder;
   output.names = asked.names;
   output.packing = data::packing_of("x." + asked.pack);
@@ -99,8 +104,8 @@ Result<int> run(Asked asked, bool parts_given) {
     out["notes"] = split.notes;
     fmt::print("{}\n", out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print("{}{}wrote {} (who got what) and {}\n{}", lines_about(split.tables), lines_about(split.notes), split.record.string(),
-               split.job.string(), split.trainable ? next_step(split.job) : "");
+    fmt::print("{}{}wrote {} (who got what) and {}\n{}", lines_about(split.tables), lines_about(split.notes),
+               split.record.string(), split.job.string(), split.trainable ? next_step(split.job) : "");
   }
   return 0;
 }
@@ -117,50 +122,64 @@ void check_applies(const CLI::App& verb, const Asked& asked) {
     if (verb.count(option) > 0 && std::find(ways.begin(), ways.end(), asked.by) == ways.end())
       throw CLI::ValidationError(option, fmt::format("does not go with --by {}", asked.by));
   if (verb.count("--alpha") > 0 && asked.skew != "label") throw CLI::ValidationError("--alpha", "needs --skew label");
-  if (verb.count("--shards") > 0 && asked.skew != "shards") throw CLI::ValidationError("--shards", "needs --skew shards");
+  if (verb.count("--shards") > 0 && asked.skew != "shards")
+    throw CLI::ValidationError("--shards", "needs --skew shards");
 }
 
 }  // namespace
 
 void add_data_split(CLI::App& data_verb, Exit& exit) {
   auto asked = std::make_shared<Asked>();
-  CLI::App* verb = data_verb.add_subcommand("split", "split one table into the parties of a federation");
+  CLI::App* verb = data_verb.add_subcommand("split", "Split one table into the parties of a federation");
   verb->footer(
       "Examples:\n"
-      "  parley data split examples/readmission/clinic.csv --schema examples/readmission/clinic.schema.toml --by rows --parts 5 "
-      "--skew label --alpha 0.3 --out people\n"
-      "  parley data split examples/readmission/clinic.csv --schema examples/readmission/clinic.schema.toml --by columns "
-      "--groups 'age,ward;creatinine,*' --names clinic,lab --label-party lab --out columns\n"
+      "  parley data split examples/readmission/clinic.csv --by rows --parts 5 --skew label --alpha 0.3 \\\n"
+      "    --schema examples/readmission/clinic.schema.toml --out people\n"
+      "  parley data split examples/readmission/clinic.csv --by columns --groups 'age,ward;creatinine,*' \\\n"
+      "    --names clinic,lab --label-party lab \\\n"
+      "    --schema examples/readmission/clinic.schema.toml --out columns\n"
       "  parley data split orders.csv --by tables --key customer --key product:price,weight --out tables");
   verb->add_option("file", asked->file, "CSV or LIBSVM, packed or not")->required();
-  verb->add_option("--out,-o", asked->folder, "folder to write; made when it is not there")->required();
-  verb->add_option("--by", asked->by, "rows: people; columns: features; tables: keys")
+  verb->add_option("--out,-o", asked->folder, "Folder to write to; made if it is not there")->required();
+  verb->add_option("--by", asked->by, "What is divided: rows (people), columns (features) or tables (by keys)")
       ->check(CLI::IsMember({"rows", "columns", "tables"}))
       ->capture_default_str();
-  verb->add_option("--parts", asked->parts, "parties")->check(whole_number)->capture_default_str();
-  verb->add_option("--names", asked->names, "names of the parties, by commas")->delimiter(',');
+  verb->add_option("--parts", asked->parts, "Number of parties")->check(whole_number)->capture_default_str();
+  verb->add_option("--names", asked->names, "Names of the parties, separated by commas")->delimiter(',');
   verb->add_option("--skew", asked->skew,
-                   "rows: iid; label (Dirichlet shares of each class); shards (sorted by label, cut, dealt); "
+                   "By rows: iid; label (Dirichlet shares of each class); shards (sorted by label, cut and dealt out); "
                    "cluster (k-means)")
       ->check(CLI::IsMember({"iid", "label", "shards", "cluster"}))
       ->capture_default_str();
-  verb->add_option("--shares", asked->shares, "rows: relative sizes of the parties, as in 5,3,1")->delimiter(',');
-  verb->add_option("--alpha", asked->alpha, "rows: Dirichlet parameter; smaller is more skewed")->capture_default_str();
-  verb->add_option("--shards", asked->shards, "rows: shards of each party")->check(whole_number)->capture_default_str();
-  verb->add_option("--counts", asked->counts, "columns: how many each party gets, as in 66,57")->delimiter(',')->check(whole_number);
-  verb->add_option("--groups", asked->groups, "columns: names or numbers, as in 'age,sex;5-9;*' (* is the rest)");
-  verb->add_flag("--shuffle", asked->shuffle, "columns: in random order first");
-  verb->add_flag("--keep-numbers", asked->keep_numbers, "columns: LIBSVM parts keep the numbers of the whole");
+  verb->add_option("--shares", asked->shares, "By rows: relative sizes of the parties, as in 5,3,1")->delimiter(',');
+  verb->add_option("--alpha", asked->alpha, "By rows: Dirichlet parameter; a smaller one is more skewed")
+      ->capture_default_str();
+  verb->add_option("--shards", asked->shards, "By rows: shards of each party")
+      ->check(whole_number)
+      ->capture_default_str();
+  verb->add_option("--counts", asked->counts, "By columns: how many each party gets, as in 66,57")
+      ->delimiter(',')
+      ->check(whole_number);
+  verb->add_option("--groups", asked->groups,
+                   "By columns: names or numbers, as in 'age,sex;5-9;*', where * is the rest");
+  verb->add_flag("--shuffle", asked->shuffle, "By columns: put them into random order first");
+  verb->add_flag("--keep-numbers", asked->keep_numbers,
+                 "By columns: LIBSVM parts keep the column numbers of the whole table");
   verb->add_option("--key", asked->keys,
-                   "tables: a key column; what it determines moves to its own table (KEY:a,b names what moves); repeat");
-  verb->add_option("--schema", asked->schema, "rows, columns: schema of the table; the parts get theirs, and the job names them");
-  verb->add_option("--label", asked->label, "label column (y, label, target, class by convention)");
-  verb->add_option("--label-party", asked->label_party, "columns: name or number of the party that gets the label (1)");
-  verb->add_option("--id", asked->id, "id column (id, sid by convention)");
-  verb->add_option("--pack", asked->pack, "gz, zst or xz")->check(CLI::IsMember({"gz", "zst", "xz"}));
-  verb->add_option("--seed", asked->seed, "same seed, same files")->check(whole_number)->capture_default_str();
-  verb->add_flag("--force", asked->force, "replace files that are there");
-  verb->add_flag("--json", asked->json, "say what was written as JSON");
+                   "By tables: a key column; what it determines moves to a table of its own (KEY:a,b names what "
+                   "moves); repeat for more");
+  verb->add_option("--schema", asked->schema,
+                   "By rows or columns: schema of the table; each part gets its own, and the job names it");
+  verb->add_option("--label", asked->label, "Label column (default: y, label, target or class)");
+  verb->add_option("--label-party", asked->label_party,
+                   "By columns: name or number of the party that gets the label (default: 1)");
+  verb->add_option("--id", asked->id, "Id column (default: id or sid)");
+  verb->add_option("--pack", asked->pack, "How to pack the files")->check(CLI::IsMember({"gz", "zst", "xz"}));
+  verb->add_option("--seed", asked->seed, "Seed; the same seed gives the same files")
+      ->check(whole_number)
+      ->capture_default_str();
+  verb->add_flag("--force", asked->force, "Replace files that are there");
+  verb->add_flag("--json", asked->json, "Say in JSON what was written");
   verb->callback([asked, verb, &exit] {
     check_applies(*verb, *asked);
     exit.finish(run(*asked, verb->count("--parts") > 0));

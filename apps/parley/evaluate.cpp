@@ -4,11 +4,11 @@
 
 #include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/model_parts.h"
-#include "parley/catalog/report.h"
-#include "parley/catalog/run.h"
-#include "parley/catalog/truth.h"
 #include "parley/glm/metrics.h"
+#include "parley/models/model_parts.h"
+#include "parley/models/predictions.h"
+#include "parley/models/truth.h"
+#include "parley/runs/report.h"
 
 namespace parley::app {
 
@@ -22,17 +22,19 @@ struct EvaluateOptions {
 };
 
 Result<int> evaluate(const EvaluateOptions& options) {
-  PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
-  PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, options.data, data::LabelUse::kRequired));
-  say_notes(judged.notes);
-  catalog::Scored scored{judged.rows(), glm::measure(parts.front().model.task, judged.margins, judged.labels), {}};
+  PARLEY_TRY(const auto parts, models::load_parts(options.model));
+  PARLEY_TRY(const models::Predictions predicted, models::predict(parts, options.data, data::LabelUse::kRequired));
+  say_notes(predicted.notes);
+  models::Scored scored{
+      predicted.rows(), glm::measure(parts.front().model.task, predicted.margins, predicted.labels), {}};
   if (!options.truth.empty()) {
-    PARLEY_TRY(scored.support, catalog::support_against(options.truth, parts));
+    PARLEY_TRY(scored.support, models::support_against(options.truth, parts));
   }
   if (options.json)
-    fmt::print("{}\n", catalog::metrics_json(scored));
+    fmt::print("{}\n", runs::metrics_json(scored));
   else
-    fmt::print("{} on {}\n\n{}", fmt::join(options.model, ", "), fmt::join(options.data, ", "), catalog::metrics_table(scored));
+    fmt::print("{} on {}\n\n{}", fmt::join(options.model, ", "), fmt::join(options.data, ", "),
+               runs::metrics_table(scored));
   return 0;
 }
 
@@ -42,11 +44,14 @@ void add_evaluate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* verb = app.add_subcommand("evaluate", "Measure a trained model on a table that has labels");
   verb->add_option("--model", options->model,
-                   "Folder of a run (or its model.json); of a model that parties keep in parts: the part of every party")
+                   "Folder of a run, or its model.json; for a model in parts, the part of every party")
       ->required();
-  verb->add_option("--data", options->data, "Tables with features and labels; of a model in parts: PARTY=FILE for each party")->required();
-  verb->add_option("--truth", options->truth,
-                   "The true model, as truth.json of `data generate`: adds which of its nonzero columns were found");
+  verb->add_option("--data", options->data,
+                   "Tables with features and labels; for a model in parts, PARTY=FILE for each party")
+      ->required();
+  verb->add_option(
+      "--truth", options->truth,
+      "The true model (truth.json of `parley data generate`); adds which of its nonzero columns were found");
   verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   verb->footer(
       "Examples:\n"

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "parley/catalog/trained.h"
 #include "parley/core/files.h"
+#include "parley/models/trained.h"
 #include "parley/privacy/ledger/ledger.h"
 
 namespace parley::app {
@@ -60,7 +60,7 @@ std::string tells_of_private_run(const std::string& folder) {
   const Json result = read_json(in(folder, "result.json"));
   const Json::json_pointer statement("/privacy/statement");
   const bool states = result.is_object() && result.contains(statement) && result[statement].is_string();
-  return states && result[statement] != catalog::kNotPrivate ? in(folder, "result.json") : "";
+  return states && result[statement] != models::kNotPrivate ? in(folder, "result.json") : "";
 }
 
 }  // namespace parley::app

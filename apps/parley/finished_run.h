@@ -1,10 +1,10 @@
-// A run that is over, as its folder remembers it: started again, by a supervisor or by hand, it is not begun anew. A private
-// one would be charged to every site a second time.
+// A run that is over, as its folder remembers it: when it is started again, by a supervisor or by hand, it does not
+// begin anew. A private one would be charged to every site a second time.
 //
-//   OUT/finished   {"run", "job": digest, "private", "model": digest of model.json, "result": digest of result.json, "exit_code",
-//                   "shown": the table for people}
+//   OUT/finished   {"run", "job": digest, "private", "model": digest of model.json, "result": digest of result.json,
+//                   "exit_code", "shown": the table for people}
 //
-// Kept before the checkpoint goes, so that at any moment one of the two is there.
+// It is written before the checkpoint goes, so that at any moment one of the two is there.
 #pragma once
 #include <optional>
 #include <string>

@@ -19,11 +19,12 @@
 #include "apps/parley/signals.h"
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/site.h"
+#include "parley/catalog/read_job.h"
 #include "parley/core/descriptors.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
+#include "parley/runs/admit.h"
 #include "parley/transport/grpc/client.h"
 
 namespace parley::app {
@@ -43,8 +44,8 @@ std::string written_in(const std::string& file) {
   return std::filesystem::is_regular_file(file, error) ? read_whole(file).value_or("") : "";
 }
 
-// What the site answered, for the people who must be able to say what left: one line for each event that matters. A line
-// that cannot be written is kept and tried again with the next; until then nothing leaves.
+// What the site answered, for the people who must be able to say what left: one line for each event that matters. A
+// line that cannot be written is kept and tried again with the next; until then nothing leaves.
 class Account {
  public:
   static Result<Account> open(const std::string& folder, bool quiet) {
@@ -66,27 +67,19 @@ class Account {
       case What::kOpened:
         leave_unfinished();
         unfinished_ = {event.run, event.so_far};
-        return write(event, event.text.empty() ? "admitted" : "admitted again after a restart");
-      case What::kNotAdmitted:
-        return write(event, "not admitted: " + event.text);
-      case What::kLeftOut:
-        return write(event, "began without this site, which was not there in time or did not take part");
+        break;
       case What::kAnswered:
       case What::kRepeated:
         unfinished_ = {event.run, event.so_far};
         return;
-      case What::kFaulted:
-        return write(event, fmt::format("round {} not answered: {}", event.round, event.text));
-      case What::kRefused:
-        return write(event, event.text);
-      case What::kForgotten:
-        return write(event, "is forgotten: it was never closed, and others were opened since; " + in_words(event.so_far));
       case What::kClosed:
         unfinished_.reset();
-        write(event, "over: " + in_words(event.so_far));
-        if (!event.text.empty()) write(event, "is not remembered to be over: " + event.text);
-        return;
+        break;
+      default:
+        break;
     }
+    job(event.run, in_words(event));
+    if (event.what == What::kClosed && !event.why.empty()) job(event.run, "is not remembered to be over: " + event.why);
   }
   // The daemon ends, its connection is lost or another run begins: what has left of a run that may never be closed.
   void leave_unfinished() {
@@ -99,15 +92,13 @@ class Account {
   }
 
  private:
-  void write(const rounds::SiteEvent& event, const std::string& what) { job(event.run, what); }
   static std::string of(const wire::RunId& run) { return fmt::format("run {} ", wire::hex(run).substr(0, 12)); }
-  static std::string in_words(const rounds::SoFar& so_far) {
-    return fmt::format("{} answered, {} left this site", counted(so_far.rounds, "round"), human_bytes(static_cast<double>(so_far.bytes)));
-  }
   static std::string unfinished(const wire::RunId& run, const rounds::SoFar& so_far) {
     return of(run) + "is not over; so far: " + in_words(so_far);
   }
-  [[nodiscard]] bool has(const std::string& line) const { return written_in(file_).find(" " + line + "\n") != std::string::npos; }
+  [[nodiscard]] bool has(const std::string& line) const {
+    return written_in(file_).find(" " + line + "\n") != std::string::npos;
+  }
   Account(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
   void append(const std::string& line) {
     unwritten_ += fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
@@ -124,8 +115,8 @@ class Account {
       good = wrote > 0;
       if (good) written += static_cast<std::size_t>(wrote);
     }
-    // On disk before what it tells of leaves: after a power cut the account has no gap. What could not be synced is written once
-    // more; devices and pipes have nothing to sync.
+    // On disk before what it tells of leaves: after a power cut the account has no gap. What could not be synced is
+    // written once more; devices and pipes have nothing to sync.
     const bool wrote_all = good;
     good = good && (::fsync(file) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP);
     if (good || !wrote_all) unwritten_.erase(0, written);
@@ -154,12 +145,12 @@ bool tells_of_a_private_run(std::string_view line) {
 }
 
 // Of earlier versions the account alone tells that private runs were admitted.
-Result<void> remember_what_was_accounted(const catalog::Site& site) {
+Result<void> remember_what_was_accounted(const jobs::Site& site) {
   const std::string account = written_in((std::filesystem::path(site.state) / "jobs.log").string());
   for (std::string_view rest = account; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    if (tells_of_a_private_run(line)) return catalog::remember_private_runs(site);
+    if (tells_of_a_private_run(line)) return runs::remember_private_runs(site);
   }
   return {};
 }
@@ -167,14 +158,14 @@ Result<void> remember_what_was_accounted(const catalog::Site& site) {
 constexpr std::chrono::seconds kEnding{2};  // a daemon that was killed or told to end may take a moment
 
 struct Settings {
-  catalog::Site site;
+  jobs::Site site;
   transport::Credentials credentials;
 };
 
 Result<Settings> read_settings(const std::string& file) {
   Settings settings;
   PARLEY_TRY(settings.site, catalog::read_site(file));
-  PARLEY_CHECK(catalog::check_files(settings.site));
+  PARLEY_CHECK(jobs::check_files(settings.site));
   PARLEY_TRY(settings.credentials, read_credentials(settings.site.tls, settings.site.name));
   return settings;
 }
@@ -186,8 +177,9 @@ void read_again(const std::string& file, Settings& settings, Account& account) {
     if (now.site.name != settings.site.name)
       return fail(bad_input({file, 0, "site.name"}, "is another one; that takes a daemon of its own", now.site.name));
     if (now.site.state != settings.site.state)
-      return fail(bad_input({file, 0, "site.state"}, "is another one; end this daemon and start it again", now.site.state));
-    PARLEY_CHECK(catalog::check_ledger(now.site));
+      return fail(
+          bad_input({file, 0, "site.state"}, "is another one; end this daemon and start it again", now.site.state));
+    PARLEY_CHECK(runs::check_ledger(now.site));
     return now;
   }();
   if (!changed) return account.site("what SITE.toml says now is not used: " + changed.error().message);
@@ -196,15 +188,15 @@ void read_again(const std::string& file, Settings& settings, Account& account) {
 }
 
 // What processes that were killed left unfinished. Nobody else uses the state folder.
-void tidy(const catalog::Site& site) {
+void tidy(const jobs::Site& site) {
   remove_unfinished(site.state);
   remove_unfinished(site.ledger);
   namespace fs = std::filesystem;
   std::error_code none;
   for (fs::directory_iterator at(fs::path(site.state) / "models", none), end; !none && at != end; at.increment(none))
     remove_unfinished(at->path().string());
-  // A ledger that was never finished (ledger_folder.h). Another process may be making one here: that takes a moment, not minutes, and
-  // would fail without harm.
+  // A ledger that was never finished (ledger_folder.h). Another process may be making one here: that takes a moment,
+  // not minutes, and would fail without harm.
   std::vector<fs::path> old;
   for (fs::directory_iterator at(site.ledger, none), end; !none && at != end; at.increment(none))
     if (at->path().filename().string().starts_with("ledger.making.") &&
@@ -219,32 +211,35 @@ Result<int> join(const JoinOptions& options) {
   // From here on: who asks for a reading before the daemon is ready gets one when it is.
   StopSignals signals(StopSignals::Hangup::kIsHeard);
   PARLEY_TRY(Settings settings, read_settings(options.site));
-  const catalog::Site& site = settings.site;
+  const jobs::Site& site = settings.site;
   // What is kept of a run has the secret of its masks, and answers before they leave: for the site's user alone.
   ::umask(0077);
   std::error_code error;
   std::filesystem::create_directories(site.state, error);
-  if (error) return fail(bad_input({site.file, 0, "site.state"}, "the folder cannot be made: " + error.message(), site.state));
+  if (error)
+    return fail(bad_input({site.file, 0, "site.state"}, "the folder cannot be made: " + error.message(), site.state));
 
   // Two daemons on one state would each answer a round: two releases for one charge.
   PARLEY_TRY(const FileLock alone, FileLock::take((std::filesystem::path(site.state) / "in-use").string(), kEnding));
 
   PARLEY_CHECK(remember_what_was_accounted(site));
-  PARLEY_CHECK(catalog::check_ledger(site));
+  PARLEY_CHECK(runs::check_ledger(site));
   tidy(site);
   PARLEY_TRY(Account account, Account::open(site.state, options.quiet));
   std::optional<Fault> kept_out;  // why the last job was not admitted
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
-    PARLEY_TRY(const catalog::JobText text, wire::decode<catalog::JobText>(opening.job));
+    PARLEY_TRY(const jobs::JobText text, wire::decode<jobs::JobText>(opening.job));
     account.job(opening.run, "asked to take part in " + printable(text.file));
     PARLEY_CHECK(account.whole());
-    auto admission = catalog::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
+    auto admission =
+        runs::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
     if (!admission) {
       kept_out = admission.error().fault;
       return admission;
     }
     PARLEY_CHECK(account.whole());
-    admission->leaving = [&account, mark = admission->leaving](std::int64_t round, std::string_view answer) -> Result<void> {
+    admission->leaving = [&account, mark = admission->leaving](std::int64_t round,
+                                                               std::string_view answer) -> Result<void> {
       if (mark) PARLEY_CHECK(mark(round, answer));
       return account.whole();
     };
@@ -252,7 +247,8 @@ Result<int> join(const JoinOptions& options) {
   };
   const auto note = [&](const rounds::SiteEvent& event) {
     account.note(event);
-    const bool not_in_it = event.what == rounds::SiteEvent::What::kNotAdmitted || event.what == rounds::SiteEvent::What::kLeftOut;
+    const bool not_in_it =
+        event.what == rounds::SiteEvent::What::kNotAdmitted || event.what == rounds::SiteEvent::What::kLeftOut;
     if (not_in_it && !kept_out) kept_out = Fault::kFailed;
     if (event.what == rounds::SiteEvent::What::kOpened) kept_out.reset();
   };
@@ -260,12 +256,13 @@ Result<int> join(const JoinOptions& options) {
   const auto finished = [&] { return options.once && (handler.over() || kept_out); };
   while (true) {
     // A run that was admitted stays so: the handler has it, whoever dials.
-    transport::GrpcClient client({.address = site.coordinator,
-                                  .credentials = settings.credentials,
-                                  .finished = finished,
-                                  .notice = [&](const std::string& what) { account.say(what); },
-                                  .lost = [&] { account.leave_unfinished(); },
-                                  .why_not = [&] { return why_not_believed(settings.credentials, site.name, site.coordinator); }});
+    transport::GrpcClient client(
+        {.address = site.coordinator,
+         .credentials = settings.credentials,
+         .finished = finished,
+         .notice = [&](const transport::DialEvent& event) { account.say(in_words(event)); },
+         .lost = [&] { account.leave_unfinished(); },
+         .why_not = [&] { return why_not_believed(settings.credentials, site.name, site.coordinator); }});
     signals.then([&] { client.stop(); });
     const auto served = client.serve([&](std::string_view frame) { return handler.respond(frame); });
     signals.then({});
@@ -287,16 +284,21 @@ Result<int> join(const JoinOptions& options) {
 void add_join(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* verb = app.add_subcommand("join", "Take part in jobs as a site, within limits that no job can override");
-  verb->add_option("site", options->site, "The site (TOML): data, limits, where the coordinator is")->required();
-  verb->add_flag("--once", options->once,
-                 "End when one run is over, a job was not admitted (exit 1; 3: its budget) or the run began without this site (exit 1); "
-                 "default: wait for the next");
-  verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
+  verb->add_option("site", options->site, "The site (TOML): its data, its limits, and where the coordinator is")
+      ->required();
+  verb->add_flag(
+      "--once", options->once,
+      "End when one run is over, when a job was not admitted (exit 1; 3 if the budget was why) or when the run "
+      "began without this site (exit 1); without this flag the daemon waits for the next job");
+  verb->add_option("--threads", options->threads,
+                   "Threads to use (default: all cores); their number never changes the result")
       ->check(CLI::Range(1, 4096));
-  verb->add_flag("--quiet", options->quiet, "Nothing on stderr but errors and warnings; the account is in STATE/jobs.log all the same");
+  verb->add_flag("--quiet", options->quiet,
+                 "Print only errors and warnings on stderr; the log of jobs, STATE/jobs.log, is kept all the same");
   verb->footer(
-      "Example:\n  parley join site.toml\n\nKilled at any point and started again it goes on where it was; Ctrl-C leaves the run waiting "
-      "for it. SIGHUP has it read SITE.toml and its certificates again, for the next run.");
+      "Example:\n  parley join site.toml\n\n"
+      "A daemon that was killed at any point and is started again goes on where it was. After Ctrl-C the run waits "
+      "for it. SIGHUP makes it read SITE.toml and its certificates again; they hold from the next run on.");
   verb->callback([options, &exit] { exit.finish(join(*options)); });
 }
 

@@ -84,8 +84,8 @@ std::string_view somebody(privacy::Unit unit) {
   return "?";
 }
 
-// Every number that is a bound is rounded up. Sums of what was spent bound a run of runs that nobody chose by looking at earlier
-// results; whatever was chosen and why, the budget holds (privacy/ledger/composition.md).
+// Every number that is a bound is rounded up. Sums of what was spent bound a run of runs that nobody chose by looking
+// at earlier results; whatever was chosen and why, the budget holds (privacy/ledger/composition.md).
 std::string sentence(const Spent& spent, bool others) {
   if (!spent.budget) return "no budget was set: nothing can be released";
   using privacy::rounded_up;
@@ -112,16 +112,20 @@ std::string sentence(const Spent& spent, bool others) {
         "    {}{}, if no run was chosen by looking at the results of earlier ones.\n",
         somebody(spent.purse.unit), factor(spent.epsilon), except(spent.delta));
     if (others)
-      text += "    What this data set was charged for other units or under the other relation comes on top, and is not counted here.\n";
+      text +=
+          "    What this data set was charged for other units or under the other relation comes on top, and is not "
+          "counted here.\n";
   }
   const std::string terms = fmt::format("(epsilon {}, delta {})", budget.epsilon.value(), budget.delta.value());
   if (spent.overspent)
-    return text + fmt::format(
-                      "    The budget {} does not bound it: it was set when more than that had been charged, or an earlier\n"
-                      "    version priced a plan too low (parley ledger verify says which).\n    {}.",
-                      terms, privacy::use_of_budget(spent));
-  return text + fmt::format("    However runs are chosen, the budget holds: at most {}{}\n    {}.\n    {}.", factor(budget.epsilon.value()),
-                            except(budget.delta.value()), terms, privacy::use_of_budget(spent));
+    return text +
+           fmt::format(
+               "    The budget {} does not bound it: it was set when more than that had been charged, or an earlier\n"
+               "    version priced a plan too low (parley ledger verify says which).\n    {}.",
+               terms, privacy::use_of_budget(spent));
+  return text + fmt::format("    However runs are chosen, the budget holds: at most {}{}\n    {}.\n    {}.",
+                            factor(budget.epsilon.value()), except(budget.delta.value()), terms,
+                            privacy::use_of_budget(spent));
 }
 
 // Whether the data set was charged in another purse too.
@@ -164,14 +168,15 @@ Result<int> show(const LedgerOptions& options) {
   }
   if (purses.empty()) fmt::print("The ledger is empty: no budget was set and nothing was released.\n");
   for (const Spent& spent : purses)
-    fmt::print("{} ({} unit, {} neighbours)\n  {}, for {}\n    {}\n", printable(spent.purse.data_set), privacy::name(spent.purse.unit),
-               privacy::name(spent.purse.neighbours), counted(spent.charges, "charge"), counted(spent.releases, "release"),
-               sentence(spent, charged_elsewhere(spent, purses)));
+    fmt::print("{} ({} unit, {} neighbours)\n  {}, for {}\n    {}\n", printable(spent.purse.data_set),
+               privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours), counted(spent.charges, "charge"),
+               counted(spent.releases, "release"), sentence(spent, charged_elsewhere(spent, purses)));
   if (!options.entries) return 0;
-  fmt::print("\n  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", "entry", "time (UTC)", "kind", "run", "release", "what");
+  fmt::print("\n  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", "entry", "time (UTC)", "kind", "run", "release",
+             "what");
   for (const privacy::Entry& entry : entries)
-    fmt::print("  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", entry.number, utc(entry.time), entry.kind, printable(entry.run, 16),
-               printable(entry.key, 16), printable(entry.content));
+    fmt::print("  {:>6}  {:<19}  {:<11}  {:<16}  {:<16}  {}\n", entry.number, utc(entry.time), entry.kind,
+               printable(entry.run, 16), printable(entry.key, 16), printable(entry.content));
   return 0;
 }
 
@@ -182,7 +187,8 @@ Result<std::string> a_head(std::string text) {
   return text;
 }
 
-// Where the head of the ledger was seen beside its own folder: in the state folder of a site, which by default holds it.
+// Where the head of the ledger was seen beside its own folder: in the state folder of a site, which by default holds
+// it.
 std::string seen_from(const LedgerOptions& options) {
   if (!options.state.empty()) return privacy::head_file_in(options.state);
   namespace fs = std::filesystem;
@@ -197,20 +203,24 @@ void tell_of_prices(const privacy::Audit& audit, const std::vector<Spent>& purse
   for (const privacy::PricedTooLow& low : audit.too_low)
     fmt::print("entry {} (data set '{}', run '{}') was charged epsilon {} and costs {} at delta {}\n", low.entry,
                printable(low.purse.data_set), printable(low.run), privacy::rounded_up(low.recorded, 6),
-               std::isfinite(low.cost) ? fmt::format("{}", privacy::rounded_up(low.cost, 6)) : "without end", low.delta);
+               std::isfinite(low.cost) ? fmt::format("{}", privacy::rounded_up(low.cost, 6)) : "more than any epsilon",
+               low.delta);
   for (const Spent& spent : purses) {
-    const bool concerned = std::any_of(audit.too_low.begin(), audit.too_low.end(), [&](const auto& low) { return low.purse == spent.purse; });
+    const bool concerned = std::any_of(audit.too_low.begin(), audit.too_low.end(),
+                                       [&](const auto& low) { return low.purse == spent.purse; });
     if (concerned && spent.budget)
-      fmt::print("'{}' ({} unit, {} neighbours), counted by what plans cost: {}\n", printable(spent.purse.data_set),
-                 privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
-                 spent.overspent ? privacy::use_of_budget(spent) : privacy::use_of_budget(spent) + "; the budget holds");
+      fmt::print(
+          "'{}' ({} unit, {} neighbours), counted by what plans cost: {}\n", printable(spent.purse.data_set),
+          privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
+          spent.overspent ? privacy::use_of_budget(spent) : privacy::use_of_budget(spent) + "; the budget holds");
   }
 }
 
 Json prices_in_json(const privacy::Audit& audit, const std::vector<Spent>& purses) {
   Json all = Json::array();
   for (const privacy::PricedTooLow& low : audit.too_low) {
-    const auto spent = std::find_if(purses.begin(), purses.end(), [&](const Spent& one) { return one.purse == low.purse; });
+    const auto spent =
+        std::find_if(purses.begin(), purses.end(), [&](const Spent& one) { return one.purse == low.purse; });
     all.push_back({{"entry", low.entry},
                    {"data_set", low.purse.data_set},
                    {"run", low.run},
@@ -242,13 +252,14 @@ Result<int> verify(const LedgerOptions& options) {
                                    {"priced_too_low", prices_in_json(audit, purses)}}));
   } else {
     fmt::print("{}, every link holds.\nhead {}\n", counted(audit.entries, "entry", "entries"), audit.head);
-    if (!seen.empty()) fmt::print("{} has seen nothing that is not here.\n", seen);
-    fmt::print("(keep the head elsewhere; a later `verify --head` then also notices a rewritten chain)\n");
+    if (!seen.empty()) fmt::print("Nothing that {} has seen is missing.\n", seen);
+    fmt::print("(Keep the head elsewhere: a later `verify --head` then also notices a rewritten chain.)\n");
     tell_of_prices(audit, purses);
   }
   if (audit.too_low.empty()) return 0;
-  return fail(failed(fmt::format("ledger {}: {} priced too low by an earlier version, or forged; what it costs is what counts",
-                                 options.directory, audit.too_low.size() == 1 ? "a plan was" : "plans were")));
+  return fail(
+      failed(fmt::format("ledger {}: {} priced too low by an earlier version, or forged; what it costs is what counts",
+                         options.directory, audit.too_low.size() == 1 ? "a plan was" : "plans were")));
 }
 
 Result<int> set_budget(const LedgerOptions& options) {
@@ -276,13 +287,14 @@ Result<int> set_budget(const LedgerOptions& options) {
 
 void add_ledger(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<LedgerOptions>();
-  CLI::App* verb = app.add_subcommand("ledger", "What was spent of a site's privacy budgets, across runs");
+  CLI::App* verb = app.add_subcommand("ledger", "Show, check and set a site's privacy budgets");
   verb->require_subcommand(1);
   verb->footer(
-      "Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6\n  parley ledger show site/ledger "
-      "--entries");
+      "Examples:\n"
+      "  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6\n"
+      "  parley ledger show site/ledger --entries");
 
-  CLI::App* show_verb = verb->add_subcommand("show", "Budgets and what was spent of them");
+  CLI::App* show_verb = verb->add_subcommand("show", "Show the budgets and what was spent of them, over all runs");
   show_verb->add_option("directory", options->directory, "Folder of the ledger")->required();
   show_verb->add_flag("--entries", options->entries, "List every entry");
   show_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
@@ -292,25 +304,30 @@ void add_ledger(CLI::App& app, Exit& exit) {
   CLI::App* verify_verb = verb->add_subcommand(
       "verify", "Check every link of the chain, that no newer copy was seen, and what every plan costs");
   verify_verb->add_option("directory", options->directory, "Folder of the ledger")->required();
-  verify_verb->add_option("--head", options->expected_head, "A head hash that was printed earlier: it must be in the chain");
-  verify_verb->add_option("--state", options->state,
-                          "State folder of the site whose ledger this is: its ledger.head must be in the chain (default: the folder that "
-                          "the ledger lies in, if it has one)");
+  verify_verb->add_option("--head", options->expected_head, "A head that was printed earlier and must be in the chain");
+  verify_verb->add_option(
+      "--state", options->state,
+      "State folder of the site whose ledger this is; its ledger.head must be in the chain (default: the folder that "
+      "the ledger lies in, if it has one)");
   verify_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   verify_verb->footer(
-      "Example:\n  parley ledger verify site/ledger\n\nExit 1 when a link does not hold, when this is an older copy, or when an earlier "
-      "version charged a plan\nless than it costs.");
+      "Example:\n  parley ledger verify site/ledger\n\n"
+      "The exit code is 1 when a link does not hold, when this is an older copy, or when an earlier version charged a "
+      "plan less than it costs.");
   verify_verb->callback([options, &exit] { exit.finish(verify(*options)); });
 
   CLI::App* budget_verb = verb->add_subcommand("budget", "Set the budget of a data set");
-  budget_verb->add_option("directory", options->directory, "Folder of the ledger (made if it is not there)")->required();
+  budget_verb->add_option("directory", options->directory, "Folder of the ledger; made if it is not there")->required();
   budget_verb->add_option("--data-set", options->data_set, "Name of the data set")->required();
-  budget_verb->add_option("--epsilon", options->epsilon, "Over all runs together, above 0")->required();
-  budget_verb->add_option("--delta", options->delta, "Over all runs together, between 0 and 1")->required();
-  budget_verb->add_option("--unit", options->unit, "What is protected")->check(CLI::IsMember({"record", "tuple", "label", "client"}));
-  budget_verb->add_option("--neighbours", options->neighbours, "Neighbouring relation")
+  budget_verb->add_option("--epsilon", options->epsilon, "What all runs together may spend, above 0")->required();
+  budget_verb->add_option("--delta", options->delta, "What all runs together may spend, between 0 and 1")->required();
+  budget_verb->add_option("--unit", options->unit, "The unit: what is protected")
+      ->check(CLI::IsMember({"record", "tuple", "label", "client"}));
+  budget_verb->add_option("--neighbours", options->neighbours, "The relation: what counts as neighbours")
       ->check(CLI::IsMember({"replace-one", "add-remove"}));
-  budget_verb->add_option("--composition", options->composition, "How charges add up: whole plans (what train charges), or single steps")
+  budget_verb
+      ->add_option("--composition", options->composition,
+                   "How charges add up: whole plans (what train charges), or single steps")
       ->check(CLI::IsMember({"plans", "steps"}));
   budget_verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   budget_verb->footer("Example:\n  parley ledger budget site/ledger --data-set patients --epsilon 2 --delta 1e-6");

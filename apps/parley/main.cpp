@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <memory>
 #include <new>
 
+#include "apps/parley/help_format.h"
 #include "apps/parley/verbs.h"
 #include "parley/core/text.h"
 #include "parley/core/version.h"
@@ -10,7 +12,7 @@ namespace {
 
 using parley::app::Exit;
 
-// The word that stands where a verb belongs but is none, with the verbs that would have been possible.
+// The word that stands where a verb belongs and is not one, with the verb that may have been meant.
 std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   for (int i = 1; i < argc; ++i) {
@@ -33,9 +35,13 @@ std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Parley: sparse linear models over data that may not be pooled"};
+  app.formatter(std::make_shared<parley::app::HelpFormat>());
   app.set_version_flag("--version", parley::kVersion);
   app.require_subcommand(1);
-  app.footer("Example:\n  parley train examples/readmission/job.toml\n\nparley VERB --help tells more about a verb.");
+  app.footer(
+      "Example:\n  parley train examples/readmission/job.toml\n\n"
+      "`parley VERB --help` says more about a verb. Exit codes: 0 done; 1 the run failed; 2 bad usage or bad input; "
+      "3 a privacy budget ended.");
 
   Exit exit;
   parley::app::add_train(app, exit);
@@ -48,9 +54,12 @@ int main(int argc, char** argv) {
   parley::app::add_account(app, exit);
   parley::app::add_calibrate(app, exit);
   parley::app::add_ledger(app, exit);
-  CLI::App* data = app.add_subcommand("data", "Inspect, split, generate and convert tables");
+  CLI::App* data = app.add_subcommand("data", "Describe, convert, generate and split tables");
   data->require_subcommand(1);
-  data->footer("Example:\n  parley data describe examples/readmission/clinic.csv --label readmitted --schema-out clinic.schema.toml");
+  data->footer(
+      "Example:\n"
+      "  parley data describe examples/readmission/clinic.csv --label readmitted \\\n"
+      "    --schema-out clinic.schema.toml");
   parley::app::add_data_describe(*data, exit);
   parley::app::add_data_convert(*data, exit);
   parley::app::add_data_generate(*data, exit);

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "apps/parley/finished_run.h"
-#include "parley/catalog/model_parts.h"
+#include "parley/models/model_parts.h"
 
 namespace parley::app {
 
@@ -15,7 +15,8 @@ Result<void> make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (std::error_code unknown; error || !std::filesystem::is_directory(folder, unknown))
-    return fail(bad_input({folder, 0, ""}, "the output folder cannot be made" + (error ? ": " + error.message() : std::string{})));
+    return fail(bad_input({folder, 0, ""},
+                          "the output folder cannot be made" + (error ? ": " + error.message() : std::string{})));
   return {};
 }
 
@@ -35,12 +36,15 @@ Result<void> check_folder(const std::string& folder) {
 }
 
 Result<void> check_replaceable(const std::string& folder) {
-  PARLEY_TRY(const bool paid, catalog::holds_private_model(folder));
+  PARLEY_TRY(const bool paid, models::holds_private_model(folder));
   if (paid)
-    return fail(bad_input({(std::filesystem::path(folder) / "model.json").string(), 0, ""},
-                          "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
+    return fail(
+        bad_input({(std::filesystem::path(folder) / "model.json").string(), 0, ""},
+                  "is a private model that a budget paid for, and is kept; name another --out, or --overwrite it"));
   if (const std::string file = tells_of_private_run(folder); !file.empty())
-    return fail(bad_input({file, 0, ""}, "is of a private run that a budget paid for, and is kept; name another --out, or --overwrite it"));
+    return fail(
+        bad_input({file, 0, ""},
+                  "is of a private run that a budget paid for, and is kept; name another --out, or --overwrite it"));
   return {};
 }
 

@@ -1,11 +1,10 @@
 // parley plan JOB.toml: what the job would release and cost, before it is run.
-#include "parley/catalog/plan.h"
+#include "parley/runs/plan.h"
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "apps/parley/verbs.h"
+#include "parley/catalog/read_job.h"
 
 namespace parley::app {
 
@@ -18,11 +17,9 @@ struct PlanOptions {
 };
 
 Result<int> plan(const PlanOptions& options) {
-  PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
-  if (job.privacy && job.privacy->ledger.empty())
-    job.privacy->ledger = (std::filesystem::path(options.job).parent_path() / "ledger").string();
-  PARLEY_TRY(const catalog::JobPlan planned, catalog::plan_job(job));
-  fmt::print("{}\n", options.json ? catalog::plan_json(job, planned) : catalog::plan_table(job, planned));
+  PARLEY_TRY(const jobs::Job job, catalog::read_job(options.job, options.overrides));
+  PARLEY_TRY(const runs::JobPlan planned, runs::plan_job(job));
+  fmt::print("{}\n", options.json ? runs::plan_json(job, planned) : runs::plan_table(job, planned));
   return 0;
 }
 
@@ -30,9 +27,9 @@ Result<int> plan(const PlanOptions& options) {
 
 void add_plan(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* verb = app.add_subcommand("plan", "What a job would release and cost; nothing is charged or released");
+  CLI::App* verb = app.add_subcommand("plan", "Show what a job would release and cost; nothing is charged or released");
   verb->add_option("job", options->job, "The job (TOML)")->required();
-  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (repeat for more)")
       ->allow_extra_args(false);
   verb->add_flag("--json", options->json, "Print JSON on stdout and nothing else");
   verb->footer("Example:\n  parley plan examples/readmission/private.toml");

@@ -8,10 +8,11 @@
 
 #include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/model_parts.h"
 #include "parley/core/files.h"
 #include "parley/glm/batch.h"
 #include "parley/glm/metrics.h"
+#include "parley/models/model_parts.h"
+#include "parley/models/predictions.h"
 
 namespace parley::app {
 
@@ -38,19 +39,20 @@ struct Prediction {
   std::optional<double> decision;     // of a model that has none: its margin, above 0 for the positive class
 };
 
-std::vector<Prediction> predictions(const glm::Model& model, const catalog::Judged& judged) {
-  const std::size_t rows = judged.rows();
+std::vector<Prediction> predictions(const glm::Model& model, const models::Predictions& predicted) {
+  const std::size_t rows = predicted.rows();
   std::vector<Prediction> all(rows);
-  std::vector<double> probabilities(judged.margins.size());
+  std::vector<double> probabilities(predicted.margins.size());
   const bool probable = model.task == glm::Task::kLogistic || model.task == glm::Task::kSoftmax;
-  if (probable) glm::class_probabilities(judged.margins, rows, probabilities);
+  if (probable) glm::class_probabilities(predicted.margins, rows, probabilities);
   for (std::size_t i = 0; i < rows; ++i) {
-    all[i].id = judged.ids[i];
+    all[i].id = predicted.ids[i];
     all[i].predicted = model.task == glm::Task::kLinear
-                           ? fmt::format("{}", judged.margins[i])
-                           : model.classes[static_cast<std::size_t>(glm::predicted_class(judged.margins, rows, i))];
-    for (std::size_t k = 0; probable && k < model.outputs(); ++k) all[i].probabilities.push_back(probabilities[k * rows + i]);
-    if (model.task == glm::Task::kSquaredHinge) all[i].decision = judged.margins[i];
+                           ? fmt::format("{}", predicted.margins[i])
+                           : model.classes[static_cast<std::size_t>(glm::predicted_class(predicted.margins, rows, i))];
+    for (std::size_t k = 0; probable && k < model.outputs(); ++k)
+      all[i].probabilities.push_back(probabilities[k * rows + i]);
+    if (model.task == glm::Task::kSquaredHinge) all[i].decision = predicted.margins[i];
   }
   return all;
 }
@@ -86,10 +88,11 @@ std::string as_json(const std::vector<Prediction>& all) {
 std::vector<std::string> files_read(const PredictOptions& options) {
   std::vector<std::string> files;
   for (const std::string& model : options.model)
-    for (std::string& file : catalog::files_of_run(model)) files.push_back(std::move(file));
+    for (std::string& file : models::files_of_run(model)) files.push_back(std::move(file));
   for (const std::string& file : options.data) {
     files.push_back(file);
-    if (const std::size_t cut = file.find('='); cut != std::string::npos) files.push_back(file.substr(cut + 1));  // PARTY=FILE
+    if (const std::size_t cut = file.find('='); cut != std::string::npos)
+      files.push_back(file.substr(cut + 1));  // PARTY=FILE
   }
   return files;
 }
@@ -98,14 +101,14 @@ Result<int> predict(const PredictOptions& options) {
   std::error_code unknown;
   const auto folder = std::filesystem::path(options.out).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
-    return fail(bad_input({options.out, 0, "--out"}, "lies in a folder that is not there"));
-  PARLEY_TRY(const auto parts, catalog::load_parts(options.model));
+    return fail(bad_input({options.out, 0, "--out"}, "is in a folder that does not exist"));
+  PARLEY_TRY(const auto parts, models::load_parts(options.model));
   if (!options.out.empty()) PARLEY_CHECK(refuse_input(options.out, files_read(options)));
-  PARLEY_TRY(const catalog::Judged judged, catalog::judge(parts, options.data, data::LabelUse::kNone));
-  const glm::Model& model = catalog::with_labels(parts).model;
-  const std::vector<Prediction> all = predictions(model, judged);
+  PARLEY_TRY(const models::Predictions predicted, models::predict(parts, options.data, data::LabelUse::kNone));
+  const glm::Model& model = models::with_labels(parts).model;
+  const std::vector<Prediction> all = predictions(model, predicted);
   const std::string text = options.json ? as_json(all) : as_csv(model, all);
-  say_notes(judged.notes);
+  say_notes(predicted.notes);
   if (!options.out.empty()) {
     PARLEY_CHECK(write_atomically(options.out, text));
     return 0;
@@ -120,19 +123,23 @@ void add_predict(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
   verb->add_option("--model", options->model,
-                   "Folder of a run (or its model.json); of a model that parties keep in parts: the part of every party")
+                   "Folder of a run, or its model.json; for a model in parts, the part of every party")
       ->required();
-  verb->add_option("--data", options->data,
-                   "Tables with the columns that the model was trained on; of a model in parts: PARTY=FILE for each party")
+  verb->add_option(
+          "--data", options->data,
+          "Tables with the columns that the model was trained on; for a model in parts, PARTY=FILE for each party")
       ->required();
-  verb->add_option("--out", options->out,
-                   "Write to this file instead of stdout (through a symbolic link; never over the table, the model, a device or a pipe)");
-  verb->add_flag("--json", options->json, "JSON instead of CSV");
+  verb->add_option(
+      "--out", options->out,
+      "Write to this file instead of stdout: through a symbolic link, but never over the table, the model, a "
+      "device or a pipe");
+  verb->add_flag("--json", options->json, "Write JSON instead of CSV");
   verb->footer(
       "Example:\n"
-      "  parley predict --model out/readmission --data examples/readmission/clinic.csv --out predictions.csv\n\n"
-      "Rows have the ids of the table, or numbers where it has none. Beside a predicted class stands its probability (logistic), that of\n"
-      "every class (softmax), or the decision value, above 0 for the positive class (squared hinge).");
+      "  parley predict --model out/readmission --data examples/readmission/clinic.csv --out predicted.csv\n\n"
+      "Rows have the ids of the table, or numbers where it has none. Beside a predicted class stands the probability "
+      "of the positive class (logistic), the probability of every class (softmax), or the decision value, which is "
+      "above 0 for the positive class (squared hinge).");
   verb->callback([options, &exit] { exit.finish(predict(*options)); });
 }
 

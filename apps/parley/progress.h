@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "parley/algorithms/fit.h"
+#include "parley/algorithms/parts/fit.h"
 
 namespace parley::app {
 
@@ -15,10 +15,10 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void step(const algorithms::Progress& progress);  // total iterations are not known: gap and count
+  void step(const algorithms::Progress& progress);   // total iterations are not known: gap and count
   void count(const algorithms::Progress& progress);  // of a private run: how far it is, and nothing that data decide
-  void phase(const std::string& what);              // "reading data ..."
-  void say(const std::string& what);                // a line that stays
+  void phase(const std::string& what);               // "reading data ..."
+  void say(const std::string& what);                 // a line that stays
   void clear();
 
  private:

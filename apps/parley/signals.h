@@ -1,6 +1,7 @@
 // Ctrl-C and SIGTERM for verbs that wait on a network: a thread of its own receives them, so nothing has to be polled.
-// The first asks for a stop; a second ends the program at once. Made before any other thread. For whoever asks for it SIGHUP is
-// received too, and asks that settings are read again; else it ends the program, as when a terminal is closed.
+// The first asks for a stop; a second ends the program at once. Made before any other thread. For whoever asks for it
+// SIGHUP is received too, and asks that settings are read again; else it ends the program, as when a terminal is
+// closed.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -31,7 +32,8 @@ class StopSignals {
   std::thread thread_;
 };
 
-// While it lives, Ctrl-C and SIGTERM end the program at once and leave no unfinished file behind. Made before any other thread.
+// While it lives, Ctrl-C and SIGTERM end the program at once and leave no unfinished file behind. Made before any other
+// thread.
 class CleanEnd {
  public:
   CleanEnd();

@@ -11,11 +11,12 @@ namespace parley::app {
 // Warns of a key that others can read.
 Result<transport::Credentials> read_credentials(const std::string& folder, const std::string& name);
 
-// One line on stderr when the group or the world can read the key or replace it: whoever can may pose as its owner. The key is used all the
-// same, since who mounts it there may have no other choice.
+// One line on stderr when the group or the world can read the key or replace it: whoever can may pose as its owner. The
+// key is used all the same, since who mounts it there may have no other choice.
 void warn_of_open_key(const std::string& file);
 
-// Why the party's certificate, or that of whoever listens there, is not believed; empty: both are, or nobody can be asked.
+// Why the party's certificate, or that of whoever listens there, is not believed; empty: both are, or nobody can be
+// asked.
 std::string why_not_believed(const transport::Credentials& own, const std::string& name, const std::string& address);
 
 }  // namespace parley::app

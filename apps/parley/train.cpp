@@ -9,11 +9,14 @@
 #include "apps/parley/progress.h"
 #include "apps/parley/train_mpi.h"
 #include "apps/parley/verbs.h"
-#include "parley/catalog/report.h"
-#include "parley/catalog/run.h"
+#include "parley/catalog/catalog.h"
+#include "parley/catalog/read_job.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
+#include "parley/models/model_parts.h"
+#include "parley/runs/report.h"
+#include "parley/runs/run.h"
 
 namespace parley::app {
 
@@ -30,59 +33,76 @@ struct TrainOptions {
   bool quiet = false;
 };
 
-Result<std::optional<catalog::Outcome>> train_here(const catalog::Job& job, const TrainOptions& options) {
+// What [algorithm] name may be: one line for each, by what its parties hold.
+std::string in_the_catalog() {
+  std::string all = "Algorithms ([algorithm] name: partition):\n";
+  for (const catalog::Row& row : catalog::rows())
+    all += fmt::format("  {}: {}{}\n    {}\n", row.name, jobs::name(row.partition),
+                       row.can_be_private ? ", can be private" : "", row.summary);
+  return all;
+}
+
+std::string in_words(const runs::Phase& phase) {
+  const auto* reading = std::get_if<runs::Reading>(&phase);
+  if (reading == nullptr) return "training";
+  if (reading->parties == 0) return "reading " + reading->table;
+  return fmt::format("reading the {} of {}", reading->parties == 1 ? "table" : "tables",
+                     counted(reading->parties, "party", "parties"));
+}
+
+Result<std::optional<runs::Outcome>> train_here(const jobs::Job& job, const TrainOptions& options) {
   watch_interrupts();
   ProgressLine line(options.quiet);
-  const catalog::Watch watch{[&](const algorithms::Progress& progress) {
-                               if (!job.privacy) line.step(progress);
-                               // Of a search nothing: how many runs it has is not released.
-                               if (job.privacy && !job.tune) line.count(progress);
-                               return !interrupted();
-                             },
-                             [&](const std::string& what) { line.phase(what); }, interrupted};
-  return catalog::run(job, watch);
+  const runs::Watch watch{[&](const algorithms::Progress& progress) {
+                            if (!job.privacy) line.step(progress);
+                            // Of a search nothing: how many runs it has is not released.
+                            if (job.privacy && !job.tune) line.count(progress);
+                            return !interrupted();
+                          },
+                          [&](const runs::Phase& phase) { line.phase(in_words(phase)); }, interrupted};
+  return runs::run(job, watch);
 }
 
 Result<int> train(const TrainOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   if (options.threads > 0) set_thread_count(options.threads);
-  PARLEY_TRY(catalog::Job job, catalog::read_job(options.job, options.overrides));
+  PARLEY_TRY(const jobs::Job job, catalog::read_job(options.job, options.overrides));
   const std::string out = options.out.empty() ? "out/" + job.name : options.out;
-  // Beside the job, wherever the output goes: another output folder is no new budget.
-  if (job.privacy && job.privacy->ledger.empty())
-    job.privacy->ledger = (std::filesystem::path(options.job).parent_path() / "ledger").string();
   PARLEY_CHECK(check_folder(out));
   const bool over_mpi = options.transport == "mpi";
   // A run that goes on writes its own model once more.
   std::error_code unknown;
-  if (!options.overwrite && !(over_mpi && std::filesystem::exists(checkpoint_in(out), unknown))) PARLEY_CHECK(check_replaceable(out));
-  catalog::ReportContext context;
+  if (!options.overwrite && !(over_mpi && std::filesystem::exists(checkpoint_in(out), unknown)))
+    PARLEY_CHECK(check_replaceable(out));
+  runs::ReportContext context;
   std::string result;
-  const auto keep = [&](const catalog::Outcome& outcome) -> Result<void> {
+  const auto keep = [&](const runs::Outcome& outcome) -> Result<void> {
     PARLEY_CHECK(make_folder(out));
-    PARLEY_CHECK(outcome.parts.empty() ? catalog::save(outcome.trained, out)
-                                       : catalog::save(outcome.parts, outcome.trained.provenance, out));
+    PARLEY_CHECK(outcome.parts.empty() ? models::save(outcome.trained, out)
+                                       : models::save(outcome.parts, outcome.trained.provenance, out));
     context.model_path = (std::filesystem::path(out) / "model.json").string();
     context.total_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-    result = catalog::result_json(job, outcome, context);
+    result = runs::result_json(job, outcome, context);
     return write_atomically((std::filesystem::path(out) / "result.json").string(), result + "\n");
   };
-  PARLEY_TRY(const std::optional<catalog::Outcome> finished,
+  PARLEY_TRY(const std::optional<runs::Outcome> finished,
              over_mpi ? train_mpi(job, {out, options.quiet, keep}) : train_here(job, options));
   if (!finished) return 0;  // another rank has the result
-  const catalog::Outcome& outcome = *finished;
+  const runs::Outcome& outcome = *finished;
   if (!over_mpi) PARLEY_CHECK(keep(outcome));
   if (options.json)
     fmt::print("{}\n", result);
   else
-    fmt::print("{}", catalog::result_table(job, outcome, context));
+    fmt::print("{}", runs::result_table(job, outcome, context));
   if (outcome.fit.stop == algorithms::Stop::kInterrupted) {
     fmt::print(stderr, "parley: interrupted; the model so far is in {}\n", context.model_path);
     return 1;
   }
   if (outcome.fit.stop == algorithms::Stop::kStalled) {
-    fmt::print(stderr, "parley: no further progress was possible before the tolerance was reached; the best model so far is in {}\n",
-               context.model_path);
+    fmt::print(
+        stderr,
+        "parley: no further progress was possible before the tolerance was reached; the best model so far is in {}\n",
+        context.model_path);
     return 1;
   }
   if (outcome.fit.stop == algorithms::Stop::kBudgetEnded) {
@@ -97,23 +117,27 @@ Result<int> train(const TrainOptions& options) {
 
 void add_train(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App* verb = app.add_subcommand("train", "Train a model as a job file says, all parties in this process");
+  CLI::App* verb = app.add_subcommand("train", "Train the model of a job, with all parties in this process");
   verb->add_option("job", options->job, "The job (TOML)")->required();
-  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (may be repeated)")
+  verb->add_option("--set", options->overrides, "Override a setting of the job: section.key=value (repeat for more)")
       ->allow_extra_args(false);
   verb->add_option("--out", options->out, "Folder for model.json and result.json (default: out/JOB-NAME)");
-  verb->add_option("--threads", options->threads, "Threads to use (default: all cores; never changes the result)")
+  verb->add_option("--threads", options->threads,
+                   "Threads to use (default: all cores); their number never changes the result")
       ->check(CLI::Range(1, 4096));
-  verb->add_option("--transport", options->transport, "in-process, or mpi: party p is rank p of mpirun -n PARTIES")
+  verb->add_option("--transport", options->transport,
+                   "in-process; or mpi, where party p is rank p of mpirun -n PARTIES")
       ->check(CLI::IsMember({"in-process", "mpi"}))
       ->capture_default_str();
-  verb->add_flag("--overwrite", options->overwrite, "Replace a private model in that folder, which a budget paid for");
+  verb->add_flag("--overwrite", options->overwrite,
+                 "Replace a private model in that folder, though a budget paid for it");
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
-  verb->add_flag("--quiet", options->quiet, "No progress on stderr");
+  verb->add_flag("--quiet", options->quiet, "Print no progress on stderr");
   verb->footer(
-      "Example:\n"
+      in_the_catalog() +
+      "\nExample:\n"
       "  parley train examples/readmission/job.toml --set model.l1=0.01 --out out/readmission\n\n"
-      "Ctrl-C stops the training and keeps the model so far (exit 1); before the first iteration nothing is written.");
+      "Ctrl-C stops the training and keeps the model so far (exit 1). Before the first iteration nothing is written.");
   verb->callback([options, &exit] { exit.finish(train(*options)); });
 }
 

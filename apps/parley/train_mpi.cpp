@@ -10,17 +10,19 @@
 #include <optional>
 #include <utility>
 
-#include "parley/catalog/coordinate.h"
-#include "parley/catalog/horizontal.h"
-#include "parley/catalog/privacy_across.h"
-#include "parley/catalog/private_site.h"
-#include "parley/catalog/same_table.h"
-#include "parley/catalog/site.h"
-#include "parley/catalog/stopwatch.h"
+#include "parley/catalog/federation.h"
+#include "parley/catalog/method.h"
+#include "parley/catalog/rows.h"
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/privacy/ledger/seen_head.h"
 #include "parley/rounds/local_parties.h"
+#include "parley/runs/admit.h"
+#include "parley/runs/coordinate.h"
+#include "parley/runs/member.h"
+#include "parley/runs/private_site.h"
+#include "parley/runs/same_table.h"
+#include "parley/runs/stopwatch.h"
 #include "parley/transport/mpi/mpi_channel.h"
 
 namespace parley::app {
@@ -34,11 +36,12 @@ constexpr std::chrono::seconds kEnding{2};  // ranks of a run that was killed ma
 // One rank's party behind its handler.
 class OwnParty {
  public:
-  static Result<std::unique_ptr<OwnParty>> read(const catalog::Job& job, int rank, const std::string& out) {
+  static Result<std::unique_ptr<OwnParty>> read(const jobs::Job& job, int rank, const std::string& out) {
     const int own[] = {rank};
-    const catalog::Party& party = job.parties[static_cast<std::size_t>(rank)];
-    PARLEY_TRY(catalog::SameTable same, catalog::SameTable::of(party.data, party.schema));
-    PARLEY_TRY(std::vector<catalog::PartyTable> tables, job.federation->read(job, own));
+    const jobs::PartySection& party = job.parties[static_cast<std::size_t>(rank)];
+    PARLEY_TRY(runs::SameTable same, runs::SameTable::of(party.data, party.schema));
+    PARLEY_TRY(std::vector<catalog::PartyTable> tables,
+               catalog::federation_of(job)->read(job, own, {catalog::files_of(party)}));
     PARLEY_CHECK(same.still());
     const std::string folder = (fs::path(out) / "ranks" / tables.front().party).string();
     std::error_code error;
@@ -48,11 +51,14 @@ class OwnParty {
     if (error) return fail(bad_input({folder, 0, ""}, "the folder cannot be made: " + error.message()));
     PARLEY_TRY(FileLock alone, FileLock::take((fs::path(folder) / "in-use").string(), kEnding));
     remove_unfinished(folder);
-    return std::unique_ptr<OwnParty>(new OwnParty(job, std::move(tables.front()), folder, std::move(alone), std::move(same)));
+    return std::unique_ptr<OwnParty>(
+        new OwnParty(job, {std::move(tables.front())}, folder, std::move(alone), std::move(same)));
   }
 
-  // The ranks are one program, which vouches for its frames (MpiChannel).
-  std::optional<transport::SharedFrame> respond(std::string_view frame) { return handler_.respond(frame, wire::Unchecked::kAllowed); }
+  // The ranks are one program, whose frames need no checksum (MpiChannel).
+  std::optional<transport::SharedFrame> respond(std::string_view frame) {
+    return handler_.respond(frame, wire::Unchecked::kAllowed);
+  }
   [[nodiscard]] wire::Bytes memory() const { return party_->memory(); }
   [[nodiscard]] const std::optional<Error>& kept_out() const { return kept_out_; }
   void forget() const {
@@ -62,28 +68,29 @@ class OwnParty {
   }
 
  private:
-  OwnParty(const catalog::Job& job, catalog::PartyTable table, std::string folder, FileLock alone, catalog::SameTable same)
+  OwnParty(const jobs::Job& job, runs::Member member, std::string folder, FileLock alone, runs::SameTable same)
       : job_(job),
-        table_(std::move(table)),
+        member_(std::move(member)),
         folder_(std::move(folder)),
         alone_(std::move(alone)),
         same_(std::move(same)),
         handler_([this](const rounds::Opening& opening) { return noted(admit(opening)); }, folder_,
                  [this](const rounds::SiteEvent& event) {
-                   if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out_) kept_out_ = failed(event.text);
+                   if (event.what == rounds::SiteEvent::What::kNotAdmitted && !kept_out_) kept_out_ = failed(event.why);
                  }) {}
 
   Result<rounds::Admission> admit(const rounds::Opening& opening) {
     PARLEY_CHECK(same_.as_in(opening));
     if (job_.privacy) {
       // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
-      catalog::Job at_rank = job_;
-      at_rank.privacy->ledger = (fs::path(job_.privacy->ledger) / table_.party).string();
-      PARLEY_TRY(catalog::PaidRun run, catalog::paid_run(job_, opening));
+      jobs::Job at_rank = job_;
+      at_rank.privacy->ledger = (fs::path(job_.privacy->ledger) / member_.table.party).string();
+      PARLEY_TRY(runs::PaidRun run, runs::paid_run(job_, opening));
       run.seen = privacy::head_file_in(folder_);
-      PARLEY_CHECK(catalog::open_site(at_rank, catalog::objective_of(job_, table_.train.labels.classes), table_, run));
+      PARLEY_CHECK(
+          runs::open_site(at_rank, catalog::objective_of(job_, member_.table.train.labels.classes), member_, run));
     }
-    PARLEY_TRY(rounds::Admission admission, catalog::admit(job_, table_));
+    PARLEY_TRY(rounds::Admission admission, runs::admission_of(job_, member_));
     admission.data = same_.digest();
     party_ = std::move(admission.party);  // what it remembers is read when the run is over
     admission.party = std::make_unique<rounds::BorrowedParty>(*party_);
@@ -94,33 +101,38 @@ class OwnParty {
     return admission;
   }
 
-  const catalog::Job& job_;
-  catalog::PartyTable table_;
+  const jobs::Job& job_;
+  runs::Member member_;
   std::string folder_;
   FileLock alone_;
-  catalog::SameTable same_;
+  runs::SameTable same_;
   std::unique_ptr<rounds::Responder> party_;
   std::optional<Error> kept_out_;
   rounds::Handler handler_;
 };
 
-Result<catalog::Coordinated> coordinate(const catalog::Job& job, const MpiRun& options, const transport::MpiWorld& world,
-                                        const transport::Respond& respond) {
-  rounds::Terms terms{
-      .job = job.name + " " + job.digest, .rules = {.largest_value = job.rules.largest_value}, .checkpoint = checkpoint_in(options.out)};
-  for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
+Result<runs::Coordinated> coordinate(const jobs::Job& job, const MpiRun& options, const transport::MpiWorld& world,
+                                     const transport::Respond& respond) {
+  rounds::Terms terms{.job = job.name + " " + job.digest,
+                      .rules = {.largest_value = job.rules.largest_value},
+                      .checkpoint = checkpoint_in(options.out)};
+  for (const jobs::PartySection& party : job.parties) terms.parties.push_back(party.name);
   transport::MpiChannel channel(world, respond);
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));
-  if (exchange.rounds_done() > 0 && !options.quiet) fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
-  return catalog::coordinate(job, exchange, {});
+  if (exchange.rounds_done() > 0 && !options.quiet)
+    fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
+  return runs::coordinate(job, exchange, {});
 }
 
 }  // namespace
 
-Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const MpiRun& options) {
-  if (!job.federation) return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
+Result<std::optional<runs::Outcome>> train_mpi(const jobs::Job& job, const MpiRun& options) {
+  const catalog::Federation* federation = catalog::federation_of(job);
+  if (federation == nullptr)
+    return fail(bad_input({job.file, 0, "job.partition"}, "MPI is for jobs of several parties", name(job.partition)));
   PARLEY_CHECK(catalog::check_federated(job));
-  if (job.federation->holding() == privacy::Holding::kDisjointRecords) PARLEY_CHECK(catalog::check_files_differ(job));
+  if (federation->holding() == privacy::Holding::kDisjointRecords)
+    PARLEY_CHECK(catalog::check_files_differ(job, catalog::files_of(job)));
   const transport::MpiWorld world(nullptr, nullptr);
   // A rank that fails ends all: the others would wait for it in a collective call.
   const auto give_up = [&](const Error& error) {
@@ -128,9 +140,10 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     transport::MpiWorld::abort(error.exit_code());
   };
   if (world.size() != static_cast<int>(job.parties.size()))
-    give_up(bad_input({job.file, 0, "party"}, fmt::format("every party needs a rank of its own: mpirun -n {}", job.parties.size()),
+    give_up(bad_input({job.file, 0, "party"},
+                      fmt::format("every party needs a rank of its own: mpirun -n {}", job.parties.size()),
                       counted(world.size(), "rank")));
-  const catalog::Stopwatch reading;
+  const runs::Stopwatch reading;
   const auto party = OwnParty::read(job, world.rank(), options.out);
   if (!party) give_up(party.error());
   const transport::Respond respond = [&](std::string_view frame) {
@@ -138,39 +151,27 @@ Result<std::optional<catalog::Outcome>> train_mpi(const catalog::Job& job, const
     if ((*party)->kept_out()) give_up(*(*party)->kept_out());
     return answer;
   };
-  catalog::Outcome outcome;
-  outcome.read_seconds = reading.seconds();
+  const double read_seconds = reading.seconds();
 
   if (world.rank() != 0) {
     transport::serve(world, respond);
     static_cast<void>(world.gather((*party)->memory()));
     world.meet();
     (*party)->forget();
-    return std::optional<catalog::Outcome>();
+    return std::optional<runs::Outcome>();
   }
-  const catalog::Stopwatch training;
-  const Result<catalog::Coordinated> run = coordinate(job, options, world, respond);
+  const runs::Stopwatch training;
+  const Result<runs::Coordinated> run = coordinate(job, options, world, respond);
   if (!run) give_up(run.error());
-  outcome.train_seconds = training.seconds();
+  const double train_seconds = training.seconds();
   // The ranks are machines of one site: their parts may meet in one folder.
   const std::vector<wire::Bytes> memories = world.gather((*party)->memory());
+  runs::Outcome outcome;
   const auto finish = [&]() -> Result<void> {
-    PARLEY_TRY(outcome.parts, job.federation->model(job, {run->parties, run->learnt.parameters, memories}));
-    if (job.privacy) {
-      PARLEY_TRY(outcome.privacy, catalog::privacy_across(job, run->parties));
-      outcome.notes = outcome.privacy->notes;
-      for (std::size_t p = 0; p < outcome.parts.size(); ++p) {
-        PARLEY_TRY(const catalog::PrivacyReport own, catalog::report_of(job, run->parties[p], static_cast<int>(p)));
-        stamp(outcome.parts[p].part ? own : *outcome.privacy, outcome.parts[p].provenance);
-      }
-    }
-    outcome.trained = outcome.parts.front();
-    if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);
-    outcome.communication = run->communication;
-    outcome.train.rows = catalog::records_of(*job.federation, run->parties);
-    outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();
-    outcome.fit.stop = run->learnt.stop;
-    outcome.fit.iterations = static_cast<int>(run->learnt.rounds);
+    PARLEY_TRY(outcome, runs::outcome_of(job, *run, memories));
+    outcome.read_seconds = read_seconds;
+    outcome.train_seconds = train_seconds;
+    outcome.wait_seconds = 0;
     outcome.notes.push_back("no rank sees all rows: objective and metrics are left to parley evaluate");
     return options.keep(outcome);
   };

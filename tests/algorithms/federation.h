@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "parley/rounds/algorithm.h"
@@ -15,12 +16,13 @@ struct Bytes {
   std::size_t largest_reply = 0;
 };
 
+// Nothing for a party that is not asked.
 template <class A>
-typename A::Task task_of(const A& algorithm, const typename A::Iterate& iterate, int party) {
-  if constexpr (rounds::AsksEach<A>)
-    return algorithm.ask(iterate, party);
-  else
+std::optional<typename A::Task> task_of(const A& algorithm, const typename A::Iterate& iterate, int party) {
+  if constexpr (rounds::AsksAll<A>)
     return algorithm.ask(iterate);
+  else
+    return algorithm.ask(iterate, party);
 }
 
 template <class A>
@@ -31,9 +33,10 @@ Result<typename A::Iterate> absorbed(const A& algorithm, typename A::Iterate ite
 
 // `seen` gets the iterate after every round. Parties answer in the order of `order` (empty: their own).
 template <class A>
-Result<typename A::Iterate> federate(const A& algorithm, typename A::Iterate iterate, const std::vector<typename A::Data>& parties,
-                                     const std::function<void(const typename A::Iterate&)>& seen = {}, Bytes* bytes = nullptr,
-                                     std::vector<std::size_t> order = {}) {
+Result<typename A::Iterate> federate(const A& algorithm, typename A::Iterate iterate,
+                                     const std::vector<typename A::Data>& parties,
+                                     const std::function<void(const typename A::Iterate&)>& seen = {},
+                                     Bytes* bytes = nullptr, std::vector<std::size_t> order = {}) {
   std::vector<typename A::Memory> memories(parties.size());
   if (order.empty()) {
     order.resize(parties.size());
@@ -43,7 +46,9 @@ Result<typename A::Iterate> federate(const A& algorithm, typename A::Iterate ite
     std::vector<rounds::Answer<typename A::Reply>> answers;
     for (const std::size_t p : order) {
       auto gate = privacy::Gate::without_privacy(privacy::Unprotected{});
-      const wire::Bytes task = wire::encode(task_of(algorithm, iterate, static_cast<int>(p)));
+      const auto asked = task_of(algorithm, iterate, static_cast<int>(p));
+      if (!asked) continue;
+      const wire::Bytes task = wire::encode(*asked);
       PARLEY_TRY(const auto read, wire::decode<typename A::Task>(task));
       PARLEY_TRY(const auto released, algorithm.answer(read, parties[p], memories[p], gate));
       const wire::Bytes reply = wire::encode(released.value());

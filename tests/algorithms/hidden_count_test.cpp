@@ -5,14 +5,14 @@
 
 #include <functional>
 
-#include "parley/algorithms/coordinate_descent.h"
-#include "parley/algorithms/fedavg.h"
-#include "parley/algorithms/frank_wolfe.h"
-#include "parley/algorithms/greedy_cd.h"
-#include "parley/algorithms/sgd.h"
-#include "parley/algorithms/sgd_gradient.h"
+#include "parley/algorithms/coordinate/coordinate_descent.h"
+#include "parley/algorithms/coordinate/greedy_cd.h"
+#include "parley/algorithms/frank_wolfe/frank_wolfe.h"
+#include "parley/algorithms/horizontal/fedavg.h"
+#include "parley/algorithms/sgd/sgd.h"
+#include "parley/algorithms/sgd/sgd_gradient.h"
 #include "tests/algorithms/noisy_data.h"
-#include "tests/algorithms/private_site.h"
+#include "tests/algorithms/test_site.h"
 
 using namespace parley;
 using namespace parley::algorithms;
@@ -45,19 +45,20 @@ struct Told {
   std::int64_t steps = 0;
 };
 
-Told told_by(const Train& train, const Data& data, const PrivateSite::Limits& limits, const glm::Objective& objective) {
-  PrivateSite site(data.features, limits);
+Told told_by(const Train& train, const Data& data, const TestSite::Limits& limits, const glm::Objective& objective) {
+  TestSite site(data.features, limits);
   const auto fit = train(site.problem(data.labels, objective));
   EXPECT_TRUE(fit) << fit.error().message;
   if (!fit) return {};
   return {fit->weights, site.gate().transcript(), site.gate().charged().events, fit->iterations};
 }
 
-void expect_no_trace(const char* what, const Train& train, const Data& data, const glm::Objective& objective, double derivative_bound = 1) {
+void expect_no_trace(const char* what, const Train& train, const Data& data, const glm::Objective& objective,
+                     double derivative_bound = 1) {
   const auto rows = data.features.rows();
   // The true number, one that is not, and both sides of a power of two.
   for (const std::size_t stated : {static_cast<std::size_t>(rows + 1), static_cast<std::size_t>(rows / 2)}) {
-    const PrivateSite::Limits limits{.epsilon = 3, .derivative_bound = derivative_bound, .records = stated};
+    const TestSite::Limits limits{.epsilon = 3, .derivative_bound = derivative_bound, .records = stated};
     const Told without = told_by(train, data, limits, objective);
     EXPECT_GT(without.steps, 0) << what;
     for (const linalg::Index place : {linalg::Index{0}, rows / 2, rows}) {
@@ -100,8 +101,8 @@ TEST(HiddenCount, FrankWolfeShowsNoTraceOfIt) {
 TEST(HiddenCount, CoordinateDescentShowsNoTraceOfIt) {
   for (const Task task : {Task::kLogistic, Task::kSoftmax})
     expect_no_trace(
-        "coordinate-descent", [](const Problem& p) { return coordinate_descent(p, {}, kSilent); }, noisy_data(task, 1023, 6, 0.5, 4),
-        objective_of(task, 0, 0.01));
+        "coordinate-descent", [](const Problem& p) { return coordinate_descent(p, {}, kSilent); },
+        noisy_data(task, 1023, 6, 0.5, 4), objective_of(task, 0, 0.01));
 }
 
 TEST(HiddenCount, GradientDescentShowsNoTraceOfIt) {
@@ -119,7 +120,7 @@ TEST(HiddenCount, ChoicesOfASampledRunShowNoTraceOfIt) {
   // Who joins is drawn record by record, so two runs differ; what is planned and charged does not.
   const Data data = noisy_data(Task::kLogistic, 1023, 6, 0.5, 7);
   const Train train = [](const Problem& p) { return sgd(p, {.batch_rate = 0.1}, kSilent); };
-  const PrivateSite::Limits limits{.records = 1024};
+  const TestSite::Limits limits{.records = 1024};
   const glm::Objective objective = objective_of(Task::kLogistic, 0, 0);
   const Told without = told_by(train, data, limits, objective);
   const Told with = told_by(train, with_zeros_at(data, 1023), limits, objective);
@@ -130,7 +131,7 @@ TEST(HiddenCount, ChoicesOfASampledRunShowNoTraceOfIt) {
 TEST(HiddenCount, LocalStepsOfAFederationShowNoTraceOfIt) {
   const Data data = noisy_data(Task::kLogistic, 1023, 6, 0.5, 8);
   const auto reply = [&](const Data& table, std::int64_t batch) {
-    PrivateSite site(table.features, {.records = 900});
+    TestSite site(table.features, {.records = 900});
     const Problem problem = site.problem(table.labels, objective_of(Task::kLogistic, 0, 0.01));
     const FedAvg algorithm = *FedAvg::make(problem.objective, {.rounds = 2, .local_steps = 3, .batch = batch});
     const RowShare share{0, problem.features, table.labels, problem.privacy};
@@ -165,9 +166,9 @@ TEST(HiddenCount, ARecordsDerivativeIsItsOwnToTheLastDigit) {
   std::vector<double> weights(static_cast<std::size_t>(columns));
   for (double& w : weights) w = 0.3 * normal(random);
 
-  const PrivateSite::Limits limits{.records = 40};
+  const TestSite::Limits limits{.records = 40};
   const glm::Objective objective = objective_of(Task::kLogistic, 0, 0);
-  const PrivateSite here(data.features, limits), there(more.features, limits);
+  const TestSite here(data.features, limits), there(more.features, limits);
   const Problem problem = here.problem(data.labels, objective), other = there.problem(more.labels, objective);
   BatchDerivatives mine(problem), theirs(other);
   std::vector<std::size_t> everyone(static_cast<std::size_t>(rows + 1));

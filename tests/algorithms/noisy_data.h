@@ -1,5 +1,4 @@
-// Small noisy problems of every task, with features and labels in [-1, 1], and what certifies a solution of
-// them.
+// Small noisy problems of every task, with features and labels in [-1, 1], and what certifies a solution of them.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "parley/algorithms/fit.h"
+#include "parley/algorithms/parts/fit.h"
 #include "parley/glm/batch.h"
 #include "parley/glm/penalties.h"
 
@@ -29,7 +28,8 @@ inline Data noisy_data(glm::Task task, int rows, int columns, double density, un
   Data data{linalg::Matrix::from_dense(rows, columns, values), {}};
   for (int i = 0; i < rows; ++i) {
     double margin = 0.2 + 0.5 * normal(random);
-    for (int j = 0; j < std::min(columns, 3); ++j) margin += (j == 1 ? -2.0 : 1.0) * values[static_cast<std::size_t>(j * rows + i)];
+    for (int j = 0; j < std::min(columns, 3); ++j)
+      margin += (j == 1 ? -2.0 : 1.0) * values[static_cast<std::size_t>(j * rows + i)];
     if (task == glm::Task::kLinear)
       data.labels.push_back(std::clamp(margin, -1.0, 1.0));
     else if (task == glm::Task::kSoftmax)
@@ -40,7 +40,8 @@ inline Data noisy_data(glm::Task task, int rows, int columns, double density, un
   return data;
 }
 
-inline glm::Objective objective_of(glm::Task task, double l1, double l2, glm::Intercept intercept = glm::Intercept::kNone) {
+inline glm::Objective objective_of(glm::Task task, double l1, double l2,
+                                   glm::Intercept intercept = glm::Intercept::kNone) {
   return {.task = task, .classes = task == glm::Task::kSoftmax ? 3 : 1, .l1 = l1, .l2 = l2, .intercept = intercept};
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "parley/algorithms/private_terms.h"
+#include "parley/algorithms/parts/private_terms.h"
 #include "tests/algorithms/noisy_data.h"
 #include "tests/support/temporary_folder.h"
 
@@ -21,7 +21,7 @@ struct PrivateRunOptions {
   double derivative_bound = 1;
   std::optional<double> row_bound{};     // absent: sqrt(d)
   std::optional<std::size_t> records{};  // stated under add-remove; absent: n
-  algorithms::Smoothness smoothness = algorithms::Smoothness::kBounds;
+  privacy::Smoothness smoothness = privacy::Smoothness::kBounds;
 };
 
 // Features are those of [-1, 1].
@@ -29,7 +29,8 @@ class PrivateRun {
  public:
   PrivateRun(const Data& data, const PrivateRunOptions& options)
       : data_(data),
-        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0), stated(data, options))),
+        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0),
+                                               stated(data, options))),
         bits_(options.seed) {
     const privacy::Purse purse{"records", privacy::Unit::kRecord, options.neighbours};
     ledger_.emplace(std::move(*privacy::Ledger::open(folder_.path().string())));
@@ -42,7 +43,8 @@ class PrivateRun {
   // On other data, with the releases of another run.
   PrivateRun(const Data& data, const PrivateRunOptions& options, const privacy::Transcript& told)
       : data_(data),
-        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0), stated(data, options))),
+        features_(*privacy::GridFeatures::make(data.features, std::vector<double>(columns(data), 1.0),
+                                               stated(data, options))),
         bits_(options.seed) {
     gate_.emplace(privacy::Gate::replay(told, {"records", privacy::Unit::kRecord, options.neighbours}));
     set_terms(options, *gate_);

@@ -1,12 +1,12 @@
-// The clients of simulations I and II of Tong et al., Section 5.1, in memory (data/generate_clients.cpp writes them as files),
-// and the objective over all of them.
+// The clients of simulations I and II of Tong et al., Section 5.1, in memory (data/generate_clients.cpp writes them as
+// files), and the objective over all of them.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
-#include "parley/algorithms/row_share.h"
+#include "parley/algorithms/horizontal/row_share.h"
 #include "parley/data/random.h"
 #include "parley/glm/objective.h"
 
@@ -41,18 +41,20 @@ inline std::vector<RowShare> draw(const Simulation& wanted, std::uint64_t seed) 
     }
     if (wanted.positives > 0) {
       std::vector<double> sorted = labels;
-      std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted.positives - 1), sorted.end(), std::greater<>());
+      std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted.positives - 1), sorted.end(),
+                       std::greater<>());
       for (double& y : labels) y = y >= sorted[wanted.positives - 1] ? 1 : -1;
     }
-    shares.push_back(
-        {static_cast<int>(i),
-         linalg::Matrix::from_dense(static_cast<linalg::Index>(wanted.rows), static_cast<linalg::Index>(wanted.columns), values),
-         std::move(labels)});
+    shares.push_back({static_cast<int>(i),
+                      linalg::Matrix::from_dense(static_cast<linalg::Index>(wanted.rows),
+                                                 static_cast<linalg::Index>(wanted.columns), values),
+                      std::move(labels)});
   }
   return shares;
 }
 
-inline double pooled_objective(const glm::Objective& problem, const std::vector<RowShare>& shares, const std::vector<double>& parameters) {
+inline double pooled_objective(const glm::Objective& problem, const std::vector<RowShare>& shares,
+                               const std::vector<double>& parameters) {
   double sum = 0, records = 0;
   for (const RowShare& share : shares) {
     sum += static_cast<double>(share.labels.size()) * glm::evaluate(problem, share.features, share.labels, parameters);

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "parley/algorithms/fit.h"
-#include "parley/algorithms/greedy_cd_rules.h"
+#include "parley/algorithms/coordinate/greedy_cd.h"
+#include "parley/algorithms/parts/fit.h"
 
 namespace parley::algorithms {
 
@@ -15,7 +15,8 @@ using glm::Task;
 using linalg::Matrix;
 
 inline constexpr Task kTasks[] = {Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax};
-inline constexpr GreedyRule kRules[] = {GreedyRule::kSmooth, GreedyRule::kSubgradient, GreedyRule::kStep, GreedyRule::kDecrease};
+inline constexpr GreedyRule kRules[] = {GreedyRule::kSmooth, GreedyRule::kSubgradient, GreedyRule::kStep,
+                                        GreedyRule::kDecrease};
 
 struct Data {
   Matrix features;
@@ -35,7 +36,8 @@ inline Data sparse_data(Task task, int rows, int columns, double density, unsign
   Data data{Matrix::from_dense(rows, columns, values), {}};
   for (int i = 0; i < rows; ++i) {
     double margin = 0.5 * normal(random);
-    for (int j = 0; j < std::min(columns, 6); ++j) margin += (j % 2 == 0 ? 3.0 : -2.0) * values[static_cast<std::size_t>(j * rows + i)];
+    for (int j = 0; j < std::min(columns, 6); ++j)
+      margin += (j % 2 == 0 ? 3.0 : -2.0) * values[static_cast<std::size_t>(j * rows + i)];
     switch (task) {
       case Task::kLinear:
         data.labels.push_back(margin);

@@ -1,7 +1,7 @@
-#include "parley/catalog/job.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "parley/catalog/read_job.h"
 
 using namespace parley;
 using namespace parley::catalog;
@@ -21,7 +21,7 @@ name = "site"
 data = "income.csv"
 )";
 
-Result<Job> read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+Result<jobs::Job> read(const std::string& text, const std::vector<std::string>& overrides = {}) {
   auto toml = Toml::parse(text, "jobs/job.toml");
   if (!toml) return fail(toml.error());
   for (const auto& assignment : overrides) PARLEY_CHECK(toml->set(assignment));
@@ -52,13 +52,15 @@ TEST(Job, PathsAreRelativeToTheJob) {
 
 TEST(Job, RefusesUnknownKeysWithASuggestion) {
   EXPECT_EQ(refusal(kGood, {"model.l1_radus=3"}), "--set: model.l1_radus: unknown key; did you mean 'l1_radius'?");
-  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}), "--set: algorithm.tolerence: unknown key; did you mean 'tolerance'?");
+  EXPECT_EQ(refusal(kGood, {"algorithm.tolerence=1e-8"}),
+            "--set: algorithm.tolerence: unknown key; did you mean 'tolerance'?");
 }
 
 TEST(Job, ASectionThatWasSetIsBlamedOnTheCommandLine) {
   EXPECT_EQ(refusal(kGood, {"foo.bar=1"}).find("--set: foo: unknown key"), 0U);
   const std::string known = refusal(kGood, {"l2=1"});
-  for (const char* section : {"model", "privacy", "tune", "network"}) EXPECT_NE(known.find(section), std::string::npos) << known;
+  for (const char* section : {"model", "privacy", "tune", "network"})
+    EXPECT_NE(known.find(section), std::string::npos) << known;
 }
 
 TEST(Job, RefusesDataWithoutAName) {
@@ -84,11 +86,13 @@ TEST(Job, RefusesAPenaltyAndABallOfTheSameNorm) {
 }
 
 TEST(Job, RefusesTwoSourcesOfTestRows) {
-  EXPECT_NE(refusal(kGood, {"data.test_fraction=0.2", "party.site.test=t.csv"}).find("contradicts data.test_fraction"), std::string::npos);
+  EXPECT_NE(refusal(kGood, {"data.test_fraction=0.2", "party.site.test=t.csv"}).find("contradicts data.test_fraction"),
+            std::string::npos);
 }
 
 TEST(Job, RefusesAnotherPartition) {
-  EXPECT_EQ(refusal(kGood, {"job.partition=vertical"}), "jobs/job.toml: job.partition: exact works on 'single' data (got 'vertical')");
+  EXPECT_EQ(refusal(kGood, {"job.partition=vertical"}),
+            "jobs/job.toml: job.partition: exact works on 'single' data (got 'vertical')");
 }
 
 TEST(Job, RefusesNoParty) {
@@ -101,13 +105,14 @@ TEST(Job, RefusesMissingTaskAndAlgorithm) {
 }
 
 TEST(Job, RefusesALabelPartyThatIsNotThere) {
-  EXPECT_EQ(refusal(kGood, {"labels.party=bank"}), "jobs/job.toml: labels.party: names no [[party]] of this job (got 'bank')");
+  EXPECT_EQ(refusal(kGood, {"labels.party=bank"}),
+            "jobs/job.toml: labels.party: names no [[party]] of this job (got 'bank')");
 }
 
 TEST(Job, RefusesOutOfRangeNumbers) {
-  for (const char* bad :
-       {"model.l1=-1", "model.l2=-0.5", "model.l1_radius=0", "model.sparsity=0", "data.test_fraction=1", "data.test_fraction=-0.1",
-        "data.bound=0", "algorithm.tolerance=0", "algorithm.iterations=0", "algorithm.seed=-3", "data.features=0"})
+  for (const char* bad : {"model.l1=-1", "model.l2=-0.5", "model.l1_radius=0", "model.sparsity=0",
+                          "data.test_fraction=1", "data.test_fraction=-0.1", "data.bound=0", "algorithm.tolerance=0",
+                          "algorithm.iterations=0", "algorithm.seed=-3", "data.features=0"})
     EXPECT_NE(refusal(kGood, {bad}), "accepted") << bad;
 }
 
@@ -120,15 +125,17 @@ TEST(Job, ReadsThePrivacySection) {
   EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\nunit = \"household\"\n").find("privacy.unit"), std::string::npos);
   EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\nepsilom = 1\n").find("epsilom"), std::string::npos);
   EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\n").find("exact has no private form"), std::string::npos);
-  EXPECT_NE(refusal(kGood + "[data]\nscale = \"standardize\"\n[privacy]\nepsilon = 1\n").find("data.scale"), std::string::npos);
-  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\n", {"model.intercept=true"}).find("model.intercept"), std::string::npos);
+  EXPECT_NE(refusal(kGood + "[data]\nscale = \"standardize\"\n[privacy]\nepsilon = 1\n").find("data.scale"),
+            std::string::npos);
+  EXPECT_NE(refusal(kGood + "[privacy]\nepsilon = 1\n", {"model.intercept=true"}).find("model.intercept"),
+            std::string::npos);
 }
 
 TEST(Job, AMessageNamesTheFileThatItIsAboutOnce) {
-  Job job;
+  jobs::Job job;
   job.file = "job.toml";
   job.parties = {{.name = "site", .data = "data.csv"}};
-  const auto told = [&](const Place& place) { return in_job(job, bad_input(place, "is wrong")).message; };
+  const auto told = [&](const Place& place) { return jobs::in_job(job, bad_input(place, "is wrong")).message; };
   EXPECT_EQ(told({.field = "algorithm.step_size"}), "job.toml: algorithm.step_size: is wrong");
   EXPECT_EQ(told({.file = "job.toml", .field = "data.scale"}), "job.toml: data.scale: is wrong");
   EXPECT_EQ(told({.file = "data.csv", .line = 5, .field = "age"}), "data.csv:5: age: is wrong");

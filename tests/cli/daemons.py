@@ -1,5 +1,6 @@
 """A federation of daemons on loopback, to be started, killed and started again."""
 import csv
+import functools
 import json
 import pathlib
 import re
@@ -40,11 +41,18 @@ without_privacy = {without_privacy}
 """
 
 
+@functools.cache
+def has_grpc():
+    return "it has no gRPC" not in subprocess.run([BINARY, "--help"], capture_output=True, text=True, timeout=60).stdout
+
+
 class FederationTest(CliTest):
     PARTIES = ("north", "south", "west")
 
     def setUp(self):
         super().setUp()
+        if not has_grpc():
+            self.skipTest("needs a build with gRPC (package libgrpc++-dev)")
         self.processes = []
         self.addCleanup(self.kill_everyone)
         self.port = 0

@@ -1,3 +1,4 @@
+# labels: slow
 import fcntl
 import json
 import os
@@ -106,10 +107,10 @@ class Daemons(FederationTest):
         (self.folder / "keys").rename(self.folder / "theirs")
         self.succeeds("keys", "init", "keys")
         self.succeeds("keys", "issue", "keys", "north")
-        self.said_by("north", "the certificate of who answers is not from the authority in ca.pem")
+        self.said_by("north", "the certificate of whoever answers is not from the authority in ca.pem")
         with (self.folder / "keys" / "ca.pem").open("a") as both:
             both.write((self.folder / "theirs" / "ca.pem").read_text())
-        self.said_by("north", "who answers does not believe this site's certificate: it is not from the authority of theirs")
+        self.said_by("north", "whoever answers does not trust this site's certificate: it is not from their authority")
 
     def test_keys_that_would_not_be_believed_are_refused_at_start(self):
         job = self.split_by_rows()
@@ -119,15 +120,15 @@ class Daemons(FederationTest):
         self.succeeds("keys", "init", "theirs")
         self.succeeds("keys", "issue", "theirs", "coordinator")
         shutil.copy(keys / "ca.pem", self.folder / "theirs" / "ca.pem")
-        self.refuses(*coordinate, "theirs", says="theirs/coordinator.pem: is not of the authority in ca.pem")
-        self.refuses(*coordinate, "nowhere", says="nowhere/ca.pem: is not there; who runs the federation has it")
-        self.refuses("join", self.site("east", data="../north/stays.csv"), says="east.pem: is not there; who runs the federation makes it")
+        self.refuses(*coordinate, "theirs", says="theirs/coordinator.pem: is not from the authority in ca.pem")
+        self.refuses(*coordinate, "nowhere", says="nowhere/ca.pem: does not exist; whoever runs the federation has it")
+        self.refuses("join", self.site("east", data="../north/stays.csv"), says="east.pem: does not exist; whoever runs the federation makes it")
         shutil.copy(keys / "south.key", keys / "north.key")
         self.refuses("join", self.site("north"), says="north.key: is not the key of the certificate beside it")
         shutil.copy(keys / "south.pem", keys / "north.pem")
         self.refuses("join", self.site("north"), says="north.pem: is the certificate of 'south', not of 'north'")
         (keys / "south.pem").write_text("hello")
-        self.refuses("join", self.site("south"), says="south.pem: is no certificate (PEM)")
+        self.refuses("join", self.site("south"), says="south.pem: is not a certificate (PEM)")
         self.assertFalse((self.folder / "out").exists())
 
     def test_a_key_that_others_can_read_is_warned_of_and_used(self):
@@ -138,7 +139,7 @@ class Daemons(FederationTest):
         parties = [self.join(name, "--quiet") for name in self.PARTIES]
         said = [self.finish(process) for process in (coordinator, *parties)]
         for name, lines in zip(("coordinator", *self.PARTIES), said, strict=True):
-            warned = re.findall(rf"warning: (\S*{name}.key): is a private key that others than its owner can read; chmod 600 \1\n", lines)
+            warned = re.findall(rf"warning: (\S*{name}.key): is a private key that users other than its owner can read; chmod 600 \1\n", lines)
             self.assertEqual(len(warned), 1 if name in ("coordinator", "north") else 0, lines)
 
     def test_a_run_that_may_proceed_begins_without_a_site_that_does_not_allow_it(self):

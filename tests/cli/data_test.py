@@ -214,8 +214,8 @@ class Split(CliTest):
         for by in ("rows", "columns"):
             split = ("data", "split", "in.csv", "--by", by, "--out", "parts", "--schema")
             self.refuses(*split, "short.toml", says="short.toml: does not have this column of the table (got 'b')")
-            self.refuses(*split, "whole.toml", "--label", "a", says="--label: the schema's label is 'out', another is asked for (got 'a')")
-            self.refuses(*split, "whole.toml", "--id", "a", says="--id: the schema's id is 'pid', another is asked for (got 'a')")
+            self.refuses(*split, "whole.toml", "--label", "a", says="--label: the schema's label is 'out'; another one was asked for (got 'a')")
+            self.refuses(*split, "whole.toml", "--id", "a", says="--id: the schema's id is 'pid'; another one was asked for (got 'a')")
         self.assertFalse((self.folder / "parts").exists())
         self.succeeds(*split, "whole.toml", "--label", "out", "--id", "pid")
 

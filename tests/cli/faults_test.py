@@ -1,3 +1,4 @@
+# labels: slow faults
 """kill -9 at any point, of anyone: the run goes on to the same bytes. PARLEY_FAULTS=100 for many runs."""
 import os
 import random

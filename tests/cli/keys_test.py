@@ -25,20 +25,20 @@ class Keys(CliTest):
         for name, mode in (("clinic", 0o640), ("insurer", 0o604)):
             key.chmod(mode)
             said = self.succeeds("keys", "issue", "keys", name).stderr
-            self.assertEqual(said, "parley: warning: keys/ca.key: is a private key that others than its owner can read; chmod 600 keys/ca.key\n")
+            self.assertEqual(said, "parley: warning: keys/ca.key: is a private key that users other than its owner can read; chmod 600 keys/ca.key\n")
         key.chmod(0o600)
         self.assertEqual(self.succeeds("keys", "issue", "keys", "coordinator").stderr, "")
 
     def test_a_certificate_that_was_to_outlive_its_authority_ends_with_it_and_that_is_said(self):
         self.succeeds("keys", "init", "keys", "--days", "100")
         said = self.succeeds("keys", "issue", "keys", "clinic")
-        self.assertRegex(said.stderr, r"\Aparley: clinic.pem ends on 20\d\d-\d\d-\d\d, with the authority in ca.pem, and not after 825 days\n\Z")
+        self.assertRegex(said.stderr, r"\Aparley: clinic.pem expires on 20\d\d-\d\d-\d\d, with the authority in ca.pem, not after 825 days\n\Z")
         self.assertEqual(self.succeeds("keys", "issue", "keys", "insurer", "--days", "99").stderr, "")
 
     def test_nothing_is_replaced(self):
         self.succeeds("keys", "init", "keys")
         before = (self.folder / "keys" / "ca.key").read_bytes()
-        self.refuses("keys", "init", "keys", says="is there already")
+        self.refuses("keys", "init", "keys", says="exists already")
         self.assertEqual((self.folder / "keys" / "ca.key").read_bytes(), before)
 
     def test_names_that_could_be_something_else_are_refused(self):

@@ -1,3 +1,4 @@
+# labels: slow
 """What stands beside a claim: nothing that data decide, unless it is released or marked as not covered."""
 import gzip
 import json

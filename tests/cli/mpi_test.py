@@ -1,3 +1,4 @@
+# labels: slow
 """The same job in one process and over MPI: the same model, the same traffic, also after a kill."""
 import json
 import os
@@ -27,13 +28,11 @@ class MpiTest(CliTest):
                 "--transport", "mpi", "--threads", "1"]
 
     def over_mpi(self, ranks, *arguments):
-        return subprocess.run(self.mpirun(ranks, *arguments), cwd=self.folder, capture_output=True, text=True, timeout=120,
-                              env={**os.environ, "OMP_NUM_THREADS": "1"})
+        return subprocess.run(self.mpirun(ranks, *arguments), cwd=self.folder, capture_output=True, text=True, timeout=120)
 
     def kill_one(self, of, *arguments):
         """Starts a run and kills one of its ranks, or everything as a power cut does, once the run has begun."""
-        process = subprocess.Popen(self.mpirun(3, *arguments), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env={**os.environ, "OMP_NUM_THREADS": "1"})
+        process = subprocess.Popen(self.mpirun(3, *arguments), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         checkpoint = self.folder / "ranks/checkpoint"
         begun = set()
         while process.poll() is None and len(begun) < 5:  # each round has a file of its own, under one name

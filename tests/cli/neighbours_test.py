@@ -1,3 +1,4 @@
+# labels: slow
 """Every private algorithm of the catalog, on neighbouring tables: whatever is written or printed outside `simulation` is equal, or is on the
 list of released values below. The catalog is asked of the binary, so a new algorithm is looked at because it is listed."""
 import fractions

@@ -1,3 +1,4 @@
+# labels: slow
 import contextlib
 import hashlib
 import json

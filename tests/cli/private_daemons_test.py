@@ -1,3 +1,4 @@
+# labels: slow faults
 """Private jobs as daemons, as their sites see them: limits, what is charged, and what a kill leaves behind. PARLEY_LONG=1 kills a
 site before every single write to disk, PARLEY_FAULTS=100 makes a hundred runs with kills at random moments."""
 import json

@@ -1,3 +1,4 @@
+# labels: slow
 """What a site finds when it is started again, what breaks under it, and what it is told meanwhile."""
 import os
 import pathlib
@@ -322,7 +323,7 @@ class Told(SiteTest):
             north.terminate()
             self.finish(north)
             door.shutdown(socket.SHUT_RDWR)
-        self.assertIn("who answers hangs up, for a reason that is not in the certificates", said)
+        self.assertIn("whoever answers hangs up, for a reason that is not in the certificates", said)
 
 
 if __name__ == "__main__":

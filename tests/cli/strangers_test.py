@@ -1,3 +1,4 @@
+# labels: slow
 """Strangers who dial the coordinator: they wait, or are turned away, and the run ends in the same model."""
 import resource
 import socket

@@ -90,7 +90,7 @@ class Train(CliTest):
         self.assertEqual(answers("features.csv"), answers("data.csv"))
         for name, cells in (("no-id.csv", (1, 2, 3)), ("no-label.csv", (0, 1, 2))):
             write(name, cells)
-            self.refuses(*predict, name, says=f"{name}:1: the schema has 4 columns, the file has 3: the label or the id lacks")
+            self.refuses(*predict, name, says=f"{name}:1: the schema has 4 columns, the file has 3: the label or the id is missing")
 
     def test_predictions_are_written_through_links_and_never_over_a_pipe(self):
         readmission = self.example("readmission")
@@ -104,7 +104,7 @@ class Train(CliTest):
         os.mkfifo(self.folder / "pipe")
         self.refuses(*predict, "pipe", says="pipe: is not a regular file, and is left as it is")
         self.assertTrue((self.folder / "pipe").is_fifo())
-        self.refuses(*predict, "nowhere/p.csv", says="nowhere/p.csv: --out: lies in a folder that is not there")
+        self.refuses(*predict, "nowhere/p.csv", says="nowhere/p.csv: --out: is in a folder that does not exist")
 
     def test_predictions_replace_neither_the_table_nor_the_model(self):
         readmission = self.example("readmission")
@@ -167,7 +167,7 @@ class Train(CliTest):
         self.succeeds("train", "job.toml", "--out", "m", "--quiet")
         self.write("new.csv", "colour,size\ngreen,2\n")
         done = self.succeeds("predict", "--model", "m", "--data", "new.csv")
-        self.assertEqual(done.stderr, "parley: note: new.csv: column 'colour': 1 cell with an unlisted level counts as no level\n")
+        self.assertEqual(done.stderr, "parley: note: new.csv: column 'colour': 1 cell holds a level that is not listed, and counts as none\n")
 
     def test_a_model_of_zeros_is_as_accurate_as_its_predictions(self):
         readmission = self.example("readmission")

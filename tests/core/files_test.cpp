@@ -37,7 +37,8 @@ TEST_F(Files, AFailedWriteLeavesNothingBehind) {
 }
 
 TEST_F(Files, WhatAKilledWriteLeftIsRemovedAndNothingElse) {
-  const auto others = {"x", "x.backup", "x.aB3dE9", "x.parley-toolong7", "x.parley-dash-1", "x.parley-", "y.parley-aB3dE9.old"};
+  const auto others = {"x",         "x.backup",           "x.aB3dE9", "x.parley-toolong7", "x.parley-dash-1",
+                       "x.parley-", "y.parley-aB3dE9.old"};
   const auto left = {"x.parley-aB3dE9", "model.json.parley-000000"};
   for (const auto& names : {others, std::initializer_list<const char*>(left)})
     for (const char* name : names) ASSERT_TRUE(write_atomically(folder_ / name, "1"));
@@ -117,8 +118,8 @@ TEST_F(Files, AnInputIsKnownByEveryName) {
   fs::create_symlink("in", folder_ / "link");
   fs::create_hard_link(folder_ / "in", folder_ / "twin");
   const std::vector<std::string> inputs = {folder_ / "absent", folder_ / "in"};
-  for (const std::string& name :
-       {(folder_ / "in").string(), (folder_ / "link").string(), (folder_ / "twin").string(), (folder_ / "." / "in").string()}) {
+  for (const std::string& name : {(folder_ / "in").string(), (folder_ / "link").string(), (folder_ / "twin").string(),
+                                  (folder_ / "." / "in").string()}) {
     const auto refused = refuse_input(name, inputs);
     ASSERT_FALSE(refused) << name;
     EXPECT_EQ(refused.error().fault, Fault::kBadInput);

@@ -85,7 +85,8 @@ TEST_F(Threads, HelpInsideChunksToo) {
   set_thread_count(4);
   std::vector<double> outer(6);
   for (int repeat = 0; repeat < 50; ++repeat)
-    parallel_chunks(outer.size(), 1, [&](std::size_t chunk, std::size_t) { outer[chunk] = parallel_sum(20000, 500, harmonic); });
+    parallel_chunks(outer.size(), 1,
+                    [&](std::size_t chunk, std::size_t) { outer[chunk] = parallel_sum(20000, 500, harmonic); });
   set_thread_count(1);
   const double alone = parallel_sum(20000, 500, harmonic);
   for (const double sum : outer) EXPECT_EQ(sum, alone);
@@ -120,7 +121,8 @@ TEST_F(Threads, WhatAChunkThrowsReachesTheCaller) {
                             }),
                  std::runtime_error);
   }
-  EXPECT_EQ(parallel_sum(1000, 10, [](std::size_t begin, std::size_t end) { return static_cast<double>(end - begin); }), 1000);
+  EXPECT_EQ(parallel_sum(1000, 10, [](std::size_t begin, std::size_t end) { return static_cast<double>(end - begin); }),
+            1000);
 }
 
 TEST_F(Threads, AreThereInAForkedChild) {
@@ -140,7 +142,8 @@ TEST_F(Threads, AreThereInAForkedChild) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-// Ten sums are done before anybody would have come. Of a thousand such jobs a busy machine may interrupt some, not half.
+// Ten sums are done before anybody would have come. Of a thousand such jobs a busy machine may interrupt some, not
+// half.
 TEST_F(Threads, AreNotCalledForSmallWork) {
   set_thread_count(2);
   const auto caller = std::this_thread::get_id();

@@ -72,7 +72,8 @@ TEST(Toml, ChoiceListsWhatIsPossible) {
   Toml toml = parsed("task = 'logstic'");
   int task = 0;
   toml.choice<int>("task", task, {{"linear", 1}, {"logistic", 2}});
-  EXPECT_EQ(toml.finish().error().message, "job.toml:1: task: must be one of linear, logistic; did you mean 'logistic'? (got 'logstic')");
+  EXPECT_EQ(toml.finish().error().message,
+            "job.toml:1: task: must be one of linear, logistic; did you mean 'logistic'? (got 'logstic')");
 }
 
 TEST(Toml, OverridesReachSectionsAndNamedTables) {

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/convert.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ TEST(Convert, LibsvmToCsvKeepsDigitsAndSpellsOutZeros) {
   const Room room;
   const std::string in = room.put("in", "+1 1:0.50 3:2e0\n-1\n");
   EXPECT_EQ(room.converted(in, "a.csv"), "y,x1,x2,x3\n+1,0.50,0,2e0\n-1,0,0,0\n");
-  EXPECT_EQ(room.converted(room.put("zero", "1 0:5 2:1\n2 1:1\n"), "b.csv", {.label = "class"}), "class,x0,x1,x2\n1,5,0,1\n2,0,1,0\n");
+  EXPECT_EQ(room.converted(room.put("zero", "1 0:5 2:1\n2 1:1\n"), "b.csv", {.label = "class"}),
+            "class,x0,x1,x2\n1,5,0,1\n2,0,1,0\n");
 }
 
 TEST(Convert, OfColumnsThatAreNearlyAllEmptyThoseThatOccurAreWritten) {
@@ -46,7 +48,8 @@ TEST(Convert, OfColumnsThatAreNearlyAllEmptyThoseThatOccurAreWritten) {
   const auto done = room.run(in, "a.csv");
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(contents(room.folder / "a.csv"), "y,x1,x5,x2147483646\n1,2,0,3\n0,0,1,0\n");
-  EXPECT_EQ(done->notes, std::vector<std::string>{"indices reach 2,147,483,646: only the 3 columns that occur are kept"});
+  EXPECT_EQ(done->notes,
+            std::vector<std::string>{"indices reach 2,147,483,646: only the 3 columns that occur are kept"});
 }
 
 TEST(Convert, CsvToLibsvmKeepsNumbersAndCodesCategories) {
@@ -65,7 +68,8 @@ TEST(Convert, RefusesNamesThatAreNoLine) {
   const std::string in = room.put("in.csv", "y,\"blood\npressure\",a\n1,2,3\n0,4,5\n");
   const auto refused = room.run(in, "a.libsvm", {.names_file = (room.folder / "names").string()});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, in + ": --names: has a line for each column; this name breaks its line (got 'blood?pressure')");
+  EXPECT_EQ(refused.error().message,
+            in + ": --names: has a line for each column; this name breaks its line (got 'blood?pressure')");
   EXPECT_EQ(files_in(room.folder.path()), 1u);
   EXPECT_EQ(room.converted(in, "a.libsvm"), "1 1:2 2:3\n0 1:4 2:5\n");
 }
@@ -99,9 +103,12 @@ TEST(Convert, IndicesAreAsLargeAsTheyAreWhereTablesAreLoaded) {
     }
   }
   const std::string in = room.put("in.libsvm", "1 0:1\n0 2147483646:2\n");
-  EXPECT_EQ(room.run(in, "out.libsvm", {.first_index = 1}).error().message, in + ": index: must be at most 2147483646 (got '2147483647')");
+  EXPECT_EQ(room.run(in, "out.libsvm", {.first_index = 1}).error().message,
+            in + ": index: must be at most 2147483646 (got '2147483647')");
   const std::string bare = room.put("bare.libsvm", "1\n0\n");
-  EXPECT_EQ(room.converted(bare, "bare.out", {.from_format = Format::kLibsvm, .to_format = Format::kLibsvm, .first_index = 0}), "1\n0\n");
+  EXPECT_EQ(room.converted(bare, "bare.out",
+                           {.from_format = Format::kLibsvm, .to_format = Format::kLibsvm, .first_index = 0}),
+            "1\n0\n");
 }
 
 TEST(Convert, RepacksWithoutTouchingTheBytes) {
@@ -118,7 +125,8 @@ TEST(Convert, RepacksWithoutTouchingTheBytes) {
 TEST(Convert, ThereAndBackIsTheSameTable) {
   const Room room;
   std::string text;
-  for (int i = 0; i < 500; ++i) text += std::to_string(i % 2) + ' ' + std::to_string(1 + i % 5) + ':' + std::to_string(i * 0.37) + " 9:1\n";
+  for (int i = 0; i < 500; ++i)
+    text += std::to_string(i % 2) + ' ' + std::to_string(1 + i % 5) + ':' + std::to_string(i * 0.37) + " 9:1\n";
   room.converted(room.put("in.libsvm", text), "mid.csv.gz");
   room.converted((room.folder / "mid.csv.gz").string(), "out.libsvm");
   LoadOptions options;
@@ -128,7 +136,8 @@ TEST(Convert, ThereAndBackIsTheSameTable) {
   EXPECT_EQ(before->labels.values, after->labels.values);
   ASSERT_EQ(before->features.cols(), after->features.cols());
   for (linalg::Index i = 0; i < 500; ++i)
-    for (linalg::Index j = 0; j < before->features.cols(); ++j) EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
+    for (linalg::Index j = 0; j < before->features.cols(); ++j)
+      EXPECT_EQ(before->features.at(i, j), after->features.at(i, j));
 }
 
 TEST(Convert, NumbersThatCannotBeAreNoClasses) {
@@ -142,12 +151,14 @@ TEST(Convert, NumbersThatCannotBeAreNoClasses) {
   };
   const std::string table = "[table]\nout_of_bounds = 'refuse'\n";
   const std::string columns = "[[column]]\nname = 'a'\ntype = 'number'\n[[column]]\nname = 'y'\ntype = 'label'\n";
-  EXPECT_EQ(refusal("a,y\n1,2.5\n2,30\n", table + columns + "bound = 10\n"), "in.csv:3: y: must lie between -10 and 10 (got '30')");
-  EXPECT_EQ(refusal("a,y\n1,2.5\n2,30\n", table + "label_bound = 20\n" + columns), "in.csv:3: y: must lie between -20 and 20 (got '30')");
+  EXPECT_EQ(refusal("a,y\n1,2.5\n2,30\n", table + columns + "bound = 10\n"),
+            "in.csv:3: y: must lie between -10 and 10 (got '30')");
+  EXPECT_EQ(refusal("a,y\n1,2.5\n2,30\n", table + "label_bound = 20\n" + columns),
+            "in.csv:3: y: must lie between -20 and 20 (got '30')");
   EXPECT_EQ(refusal("a,y\n1,2.5\n2,1e999\n", ""), "in.csv:3: y: is too large for a number (got '1e999')");
   // The first fault decides.
   EXPECT_EQ(refusal("a,y\n1,1e999\n2,no\n", ""), "in.csv:2: y: is too large for a number (got '1e999')");
-  // One of a feature is no reason to look at the labels.
+  // A number of a feature is not a reason to look at the labels.
   std::string many = "a,y\nx,0.5\n";
   for (int i = 0; i < 10002; ++i) many += "1," + std::to_string(i) + ".5\n";
   EXPECT_EQ(refusal(many, ""), "in.csv:2: a: must be a finite number, as most cells of this column are (got 'x')");
@@ -171,9 +182,10 @@ TEST(Convert, SaysWhichLabelMadeNumbersClasses) {
       if (note.starts_with("labels")) said += note + "\n";
     return said;
   };
-  EXPECT_EQ(about("1.5 2.5 oops 3.5"), "labels were taken for classes, not for numbers: " + (room.folder / "in.csv").string() +
-                                           ":4: y: must be a finite number, as most cells of this column are (got 'oops')\n"
-                                           "labels: 0 is '1.5', 1 is '2.5', ...\n");
+  EXPECT_EQ(about("1.5 2.5 oops 3.5"),
+            "labels were taken for classes, not for numbers: " + (room.folder / "in.csv").string() +
+                ":4: y: must be a finite number, as most cells of this column are (got 'oops')\n"
+                "labels: 0 is '1.5', 1 is '2.5', ...\n");
   EXPECT_EQ(about("1.5 2.5 3.5 1.5"), "");
   EXPECT_EQ(about("no yes no yes"), "labels: -1 is 'no', +1 is 'yes'\n");
   EXPECT_EQ(about("a 1 b c"), "labels: 0 is '1', 1 is 'a', ...\n");

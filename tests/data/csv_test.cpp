@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/csv.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,8 @@ Result<Dataset> read(std::string_view text, LoadOptions options = {.labels = Lab
   return load_text(text, "f", options);
 }
 
-Result<Dataset> read_with(std::string_view text, std::string_view schema, LoadOptions options = {.labels = LabelKind::kReal}) {
+Result<Dataset> read_with(std::string_view text, std::string_view schema,
+                          LoadOptions options = {.labels = LabelKind::kReal}) {
   auto parsed = parse_schema(schema, "s");
   EXPECT_TRUE(parsed) << parsed.error().message;
   options.schema = *parsed;
@@ -62,7 +64,8 @@ TEST(Csv, ReadsIdLabelAndFeaturesByConvention) {
 TEST(Csv, FindsEveryUsualDelimiter) {
   for (const std::string delimiter : {",", ";", "\t", "|", " ", "   ", ", ", " ; "}) {
     std::string text = "y,a,b\n1,2,3\n4,5,6\n";
-    for (std::size_t at = 0; (at = text.find(',', at)) != std::string::npos; at += delimiter.size()) text.replace(at, 1, delimiter);
+    for (std::size_t at = 0; (at = text.find(',', at)) != std::string::npos; at += delimiter.size())
+      text.replace(at, 1, delimiter);
     const auto data = read(text);
     ASSERT_TRUE(data) << data.error().message << " for '" << delimiter << "'";
     EXPECT_THAT(dense(*data), ElementsAre(2, 3, 5, 6)) << "'" << delimiter << "'";
@@ -79,7 +82,8 @@ TEST(Csv, SemicolonsWinOverDecimalCommasInText) {
 }
 
 TEST(Csv, UnderstandsQuotes) {
-  const Dataset data = read("y,\"a \"\"x\"\"\",b\r\n1,\"say \"\"hi\"\", you\",\"2.5\"\r\n2,\"two\nlines\", \"3\" \r\n").value();
+  const Dataset data =
+      read("y,\"a \"\"x\"\"\",b\r\n1,\"say \"\"hi\"\", you\",\"2.5\"\r\n2,\"two\nlines\", \"3\" \r\n").value();
   EXPECT_THAT(data.columns.list(), ElementsAre("a \"x\"=say \"hi\", you", "a \"x\"=two\nlines", "b"));
   EXPECT_THAT(dense(data), ElementsAre(1, 0, 2.5, 0, 1, 3));
 }
@@ -127,7 +131,8 @@ TEST(Csv, SkipsACommentBeforeTheData) {
   const Dataset data = read("|1x3 Cross validator\n25, 3, 4\n38, 5, 6\n", options).value();
   EXPECT_EQ(data.rows(), 2U);
   EXPECT_THAT(data.notes, Contains("line 1 was taken for a comment and left out"));
-  const Dataset stated = read_with("skip\nme\n# c, \"\ny,a\n1,2\n# \"\n3,4\n", "[table]\nskip_lines = 2\ncomment = '#'\n").value();
+  const Dataset stated =
+      read_with("skip\nme\n# c, \"\ny,a\n1,2\n# \"\n3,4\n", "[table]\nskip_lines = 2\ncomment = '#'\n").value();
   EXPECT_THAT(dense(stated), ElementsAre(2, 4));
 }
 
@@ -140,30 +145,35 @@ TEST(Csv, CategoriesBecomeOneHotColumnsInStableOrder) {
 }
 
 TEST(Csv, DeclaredLevelsKeepTheirOrder) {
-  const std::string schema = column("y", "type = 'label'") + column("c", "type = 'category'\nlevels = ['z', 'a', 'unused']");
+  const std::string schema =
+      column("y", "type = 'label'") + column("c", "type = 'category'\nlevels = ['z', 'a', 'unused']");
   const Dataset data = read_with("y,c\n1,a\n2,z\n", schema).value();
   EXPECT_THAT(data.columns.list(), ElementsAre("c=z", "c=a", "c=unused"));
   EXPECT_THAT(dense(data), ElementsAre(0, 1, 0, 1, 0, 0));
   EXPECT_THAT(data.bounds, ElementsAre(1, 1, 1));
-  EXPECT_EQ(read_with("y,c\n1,a\n2,b\n", schema).error().message, "f:3: c: is no level of this category; did you mean 'z'? (got 'b')");
+  EXPECT_EQ(read_with("y,c\n1,a\n2,b\n", schema).error().message,
+            "f:3: c: is not a level of this category; did you mean 'z'? (got 'b')");
 }
 
 TEST(Csv, UnknownLevelsCanBeLeftOut) {
-  const Dataset data = read_with("y,c\n1,a\n2,b\n",
-                                 column("y", "type = 'label'") + column("c", "type = 'category'\nlevels = ['a']\nunknown_level = 'ignore'"))
-                           .value();
+  const Dataset data =
+      read_with("y,c\n1,a\n2,b\n", column("y", "type = 'label'") +
+                                       column("c", "type = 'category'\nlevels = ['a']\nunknown_level = 'ignore'"))
+          .value();
   EXPECT_THAT(dense(data), ElementsAre(1, 0));
-  EXPECT_THAT(data.notes, Contains(HasSubstr("1 cell with an unlisted level counts as no level")));
+  EXPECT_THAT(data.notes, Contains(HasSubstr("1 cell holds a level that is not listed, and counts as none")));
 }
 
 TEST(Csv, FeaturesFollowTheSchemaNotTheFile) {
-  const std::string schema = column("a", "type = 'number'") + column("b", "type = 'number'") + column("y", "type = 'label'");
+  const std::string schema =
+      column("a", "type = 'number'") + column("b", "type = 'number'") + column("y", "type = 'label'");
   EXPECT_THAT(dense(read_with("y,b,a\n1,2,3\n", schema).value()), ElementsAre(3, 2));
   EXPECT_THAT(dense(read_with("3,2,1\n", schema).value()), ElementsAre(3, 2));  // without header: by position
 }
 
 TEST(Csv, BoundsClipAndCountOrRefuse) {
-  const std::string columns = column("y", "type = 'label'\nlower = 0\nupper = 1") + column("a", "type = 'number'\nlower = -1\nupper = 3");
+  const std::string columns =
+      column("y", "type = 'label'\nlower = 0\nupper = 1") + column("a", "type = 'number'\nlower = -1\nupper = 3");
   const Dataset data = read_with("y,a\n5,-2\n1,4\n0,3\n", columns).value();
   EXPECT_THAT(dense(data), ElementsAre(-1, 3, 3));
   EXPECT_THAT(data.labels.values, ElementsAre(1, 1, 0));
@@ -204,19 +214,21 @@ TEST(Csv, MissingCellsFollowTheirRule) {
 }
 
 TEST(Csv, MissingMarkersAreTheSchemasToChoose) {
-  const Dataset data = read_with("y,a\n1,-999\n2,3\n", "[table]\nmissing = ['-999x', '-999']\n" + column("y", "type = 'label'") +
-                                                           column("a", "type = 'number'\nmissing = 'zero'"))
-                           .value();
+  const Dataset data =
+      read_with("y,a\n1,-999\n2,3\n", "[table]\nmissing = ['-999x', '-999']\n" + column("y", "type = 'label'") +
+                                          column("a", "type = 'number'\nmissing = 'zero'"))
+          .value();
   EXPECT_THAT(dense(data), ElementsAre(0, 3));
 }
 
 TEST(Csv, BooleansIntegersAndIgnoredColumns) {
   const std::string schema = column("y", "type = 'label'") + column("b", "type = 'boolean'") +
-                             column("v", "type = 'boolean'\nlevels = ['ill', 'well']") + column("n", "type = 'integer'") +
-                             column("s", "type = 'ignore'");
+                             column("v", "type = 'boolean'\nlevels = ['ill', 'well']") +
+                             column("n", "type = 'integer'") + column("s", "type = 'ignore'");
   const Dataset data = read_with("y,b,v,n,s\n1,TRUE,well,3,x\n2,no,ill,-4,\"y\n\"\n", schema).value();
   EXPECT_THAT(dense(data), ElementsAre(1, 1, 3, 0, 0, -4));
-  EXPECT_EQ(read_with("y,b,v,n,s\n1,yes,well,3.5,x\n", schema).error().message, "f:2: n: must be an integer (got '3.5')");
+  EXPECT_EQ(read_with("y,b,v,n,s\n1,yes,well,3.5,x\n", schema).error().message,
+            "f:2: n: must be an integer (got '3.5')");
   EXPECT_EQ(read_with("y,b,v,n,s\n1,maybe,well,3,x\n", schema).error().message,
             "f:2: b: must be true or false (or yes/no, t/f, y/n, 1/0) (got 'maybe')");
 }
@@ -233,10 +245,13 @@ TEST(Csv, WordsTakenForABooleanMeanTheSameInTheNextTable) {
   EXPECT_EQ(error_of("y,b\n1,maybe\n", next), "f:2: b: must be true or false (or yes/no, t/f, y/n, 1/0) (got 'maybe')");
   // What a person listed is meant.
   EXPECT_EQ(
-      read_with("y,b\n1,Yes\n", column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['no', 'yes']")).error().message,
+      read_with("y,b\n1,Yes\n", column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['no', 'yes']"))
+          .error()
+          .message,
       "f:2: b: must be no or yes (got 'Yes')");
   EXPECT_THAT(dense(*read_with("y,b\n1,yes\n2,no\n",
-                               column("y", "type = 'label'") + column("b", "type = 'boolean'\nlevels = ['yes', 'no']\nconfirmed = false"))),
+                               column("y", "type = 'label'") +
+                                   column("b", "type = 'boolean'\nlevels = ['yes', 'no']\nconfirmed = false"))),
               ElementsAre(0, 1));
 }
 
@@ -248,10 +263,10 @@ TEST(Csv, ClassLabelsByNameAndOrder) {
   options.positive = {"no"};
   EXPECT_THAT(read("y,a\nyes,1\nno,2\n", options)->labels.values, ElementsAre(-1, 1));
   options.positive = {};
-  EXPECT_THAT(
-      read_with("y,a\nyes,1\nno,2\n", column("y", "type = 'label'\nlevels = ['yes', 'no']") + column("a", "type = 'number'"), options)
-          ->labels.values,
-      ElementsAre(-1, 1));
+  EXPECT_THAT(read_with("y,a\nyes,1\nno,2\n",
+                        column("y", "type = 'label'\nlevels = ['yes', 'no']") + column("a", "type = 'number'"), options)
+                  ->labels.values,
+              ElementsAre(-1, 1));
   options.labels = LabelKind::kClasses;
   EXPECT_THAT(read("y,a\n2,1\n10,2\n+2,3\n", options)->labels.values, ElementsAre(0, 1, 0));
 }
@@ -267,11 +282,12 @@ TEST(Csv, ATestFileGetsTheColumnsAndClassesOfTheTrainingFile) {
   unlabelled.label_use = LabelUse::kOptional;
   EXPECT_TRUE(read("a,c\n3,red\n", unlabelled)->labels.values.empty());
   EXPECT_EQ(read("y,c,a\nmaybe,red,1\n", options_like(train, options)).error().message,
-            "f:2: y: is none of the known classes; known: no, yes (got 'maybe')");
+            "f:2: y: is not one of the known classes; known: no, yes (got 'maybe')");
 }
 
 TEST(Csv, AnIdMayLackWhereItIsNotAskedFor) {
-  const std::string schema = column("id", "type = 'id'") + column("a", "type = 'number'") + column("y", "type = 'label'");
+  const std::string schema =
+      column("id", "type = 'id'") + column("a", "type = 'number'") + column("y", "type = 'label'");
   const std::string told = "a column of the schema is not in the file (got 'id')";
   LoadOptions options{.labels = LabelKind::kReal};
   EXPECT_THAT(read_with("a,y\n3,1\n4,2\n", schema, options).error().message, HasSubstr(told));
@@ -289,16 +305,17 @@ TEST(Csv, AnIdMayLackWhereItIsNotAskedFor) {
 }
 
 TEST(CsvBadInput, NoHeaderTellsWhetherTheLabelOrTheIdLacks) {
-  const std::string columns =
-      column("pid", "type = 'id'") + column("a", "type = 'number'") + column("b", "type = 'number'") + column("y", "type = 'label'");
+  const std::string columns = column("pid", "type = 'id'") + column("a", "type = 'number'") +
+                              column("b", "type = 'number'") + column("y", "type = 'label'");
   const std::string bare = "[table]\nheader = false\n" + columns;
   for (const LabelUse use : {LabelUse::kNone, LabelUse::kOptional}) {
     const LoadOptions options{.label_use = use, .labels = LabelKind::kReal, .id_may_lack = true};
     const std::string told =
-        "f:1: the schema has 4 columns, the file has 3: the label or the id lacks, and which cannot be told; give both";
+        "f:1: the schema has 4 columns, the file has 3: the label or the id is missing, and it is unclear which; name "
+        "both";
     EXPECT_EQ(read_with("3,1,0\n4,2,1\n", bare, options).error().message, told);
     EXPECT_EQ(read_with("3,1,0\n4,2,1\n", columns, options).error().message, told + ", or a header");
-    // A stray word is no column of words.
+    // A stray word does not make a column of words.
     EXPECT_EQ(read_with("3,1,0\nx,2,1\n4,2,1\n", bare, options).error().message, told);
     // The other reading would have words for numbers.
     EXPECT_THAT(read_with("p,3,1\nq,4,2\n", bare, options)->ids, ElementsAre("p", "q"));
@@ -339,7 +356,8 @@ TEST(Csv, IsTheSameForEveryNumberOfThreadsAndChunks) {
   std::mt19937 random(5);
   std::string text = "y,c,a,t\n";
   for (int i = 0; i < 30000; ++i)
-    text += std::to_string(random() % 3) + ",L" + std::to_string(random() % 20) + "," + std::to_string(random() % 1000 / 8.0) +
+    text += std::to_string(random() % 3) + ",L" + std::to_string(random() % 20) + "," +
+            std::to_string(random() % 1000 / 8.0) +
             (random() % 5 == 0 ? ",\"a \"\"quoted\"\"\nline, or two\"\r\n" : ",plain\n");
   set_thread_count(1);
   const Dataset one = read(text).value();
@@ -358,10 +376,12 @@ TEST(Csv, IsTheSameForEveryNumberOfThreadsAndChunks) {
   EXPECT_EQ(a, b);
   const std::string message = error_of(text + "1,L1,oops,plain\n");
   const auto lines = std::count(text.begin(), text.end(), '\n');
-  EXPECT_EQ(message, "f:" + std::to_string(lines + 1) + ": a: must be a finite number, as most cells of this column are (got 'oops')");
+  EXPECT_EQ(message, "f:" + std::to_string(lines + 1) +
+                         ": a: must be a finite number, as most cells of this column are (got 'oops')");
 }
 
-// Columns of doubles in a large table go straight to their places, which follow from line feeds: of all chunks but the first.
+// Columns of doubles in a large table go straight to their places, which follow from line feeds: of all chunks but the
+// first.
 TEST(Csv, LargeTablesLandWhereTheirRowsBelong) {
   enum class Shape { kPlain, kLinesWithoutRecords, kDroppedRows, kLineFeedsInQuotes, kShorterRowsLater, kZerosLater };
   for (const Shape shape : {Shape::kPlain, Shape::kLinesWithoutRecords, Shape::kDroppedRows, Shape::kLineFeedsInQuotes,
@@ -376,12 +396,14 @@ TEST(Csv, LargeTablesLandWhereTheirRowsBelong) {
       const double value = static_cast<double>(random() >> 11) * 0x1p-53;
       const double mixed = later ? 0.1 * i : i % 100;
       const double last = shape == Shape::kZerosLater && i > 4000 ? 0 : value;
-      const std::string digits = shape == Shape::kShorterRowsLater && later ? fmt::format("{:.1f}", last) : fmt::format("{}", last);
+      const std::string digits =
+          shape == Shape::kShorterRowsLater && later ? fmt::format("{:.1f}", last) : fmt::format("{}", last);
       if (shape == Shape::kLinesWithoutRecords && i % 7 == 0) text += i % 2 == 0 ? "\n" : "  \r\n";
       const bool missing = shape == Shape::kDroppedRows && i % 11 == 3;
-      const std::string id = shape == Shape::kLineFeedsInQuotes && i % 5 == 0 ? fmt::format("a\n{}", i) : fmt::format("a{}", i);
-      text += fmt::format("{},{},{},{},{}\n", id.find('\n') == std::string::npos ? id : '"' + id + '"', i % 3, missing ? "" : digits, i % 5,
-                          mixed);
+      const std::string id =
+          shape == Shape::kLineFeedsInQuotes && i % 5 == 0 ? fmt::format("a\n{}", i) : fmt::format("a{}", i);
+      text += fmt::format("{},{},{},{},{}\n", id.find('\n') == std::string::npos ? id : '"' + id + '"', i % 3,
+                          missing ? "" : digits, i % 5, mixed);
       if (missing) continue;
       ids.push_back(id);
       expected.insert(expected.end(), {std::strtod(digits.c_str(), nullptr), static_cast<double>(i % 5), mixed});
@@ -395,8 +417,8 @@ TEST(Csv, LargeTablesLandWhereTheirRowsBelong) {
       set_thread_count(0);
       ASSERT_TRUE(data) << data.error().message;
       EXPECT_EQ(data->ids, ids);
-      EXPECT_EQ(data->features.nonzeros(),
-                static_cast<std::size_t>(std::count_if(expected.begin(), expected.end(), [](double v) { return v != 0; })));
+      EXPECT_EQ(data->features.nonzeros(), static_cast<std::size_t>(std::count_if(expected.begin(), expected.end(),
+                                                                                  [](double v) { return v != 0; })));
       EXPECT_TRUE(dense(*data) == expected);
     }
   }
@@ -422,7 +444,8 @@ TEST(CsvBadInput, RaggedRows) {
 }
 TEST(CsvBadInput, CellIsNoNumber) {
   EXPECT_EQ(error_of("y,a\nno,2\nyes,3\n"), "f:2: y: must be a finite number (got 'no')");
-  EXPECT_EQ(error_of("y,a\n1,2\n2,3\n3,4x\n"), "f:4: a: must be a finite number, as most cells of this column are (got '4x')");
+  EXPECT_EQ(error_of("y,a\n1,2\n2,3\n3,4x\n"),
+            "f:4: a: must be a finite number, as most cells of this column are (got '4x')");
 }
 TEST(CsvBadInput, NanAndInfinity) {
   EXPECT_THAT(error_of("y,a\n1,2\n2,3\n3,inf\n"), StartsWith("f:4: a: must be a finite number"));
@@ -435,7 +458,8 @@ TEST(CsvBadInput, DuplicateColumnNames) {
   EXPECT_EQ(error_of("y,a,a\n1,2,3\n"), "f:1: header: two columns have the same name (got 'a')");
 }
 TEST(CsvBadInput, LabelMissing) {
-  EXPECT_THAT(error_of("a,b\n1,2\n"), StartsWith("f: label: label missing: no column is named y, label, target or class"));
+  EXPECT_THAT(error_of("a,b\n1,2\n"),
+              StartsWith("f: label: label missing: no column is named y, label, target or class"));
   EXPECT_EQ(error_of("agee,b\n1,2\n", {.label = "age"}),
             "f: label: label missing: the file has no such column; did you mean 'agee'? (got 'age')");
   EXPECT_THAT(error_of("1,2\n3,4\n"), HasSubstr("label missing: the file has no header"));
@@ -457,16 +481,21 @@ TEST(CsvBadInput, TooManyLevelsToGuess) {
 TEST(CsvBadInput, ColumnNotInSchema) {
   const std::string schema = column("y", "type = 'label'") + column("age", "type = 'number'");
   EXPECT_EQ(read_with("y,agee\n1,2\n", schema).error().message,
-            "f:1: header: the schema does not have this column (type = \"ignore\" leaves one out); did you mean 'age'? (got 'agee')");
-  EXPECT_EQ(read_with("y\n1\n", schema).error().message, "f:1: header: a column of the schema is not in the file (got 'age')");
+            "f:1: header: the schema does not have this column (type = \"ignore\" leaves one out); did you mean 'age'? "
+            "(got 'agee')");
+  EXPECT_EQ(read_with("y\n1\n", schema).error().message,
+            "f:1: header: a column of the schema is not in the file (got 'age')");
   EXPECT_EQ(read_with("1,2,3\n", schema).error().message, "f:1: the schema has 2 columns, the file has 3");
 }
 TEST(CsvBadInput, NoFeatures) {
   EXPECT_EQ(error_of("y\n1\n2\n"), "f: has no column that is a feature");
 }
 TEST(CsvBadInput, EveryRowDropped) {
-  EXPECT_THAT(read_with("y,a\n1,\n", column("y", "type = 'label'") + column("a", "type = 'number'\nmissing = 'drop-row'")).error().message,
-              HasSubstr("every row was dropped"));
+  EXPECT_THAT(
+      read_with("y,a\n1,\n", column("y", "type = 'label'") + column("a", "type = 'number'\nmissing = 'drop-row'"))
+          .error()
+          .message,
+      HasSubstr("every row was dropped"));
 }
 TEST(CsvBadInput, ErrorsCountLinesInsideQuotes) {
   EXPECT_THAT(error_of("y,s,a\n1,\"p\nq\",1\n2,\"r\",1\n3,\"p\n\n\",x\n"), StartsWith("f:7: a: must be"));

@@ -20,9 +20,10 @@ namespace {
 class OnDisk {
  public:
   explicit OnDisk(const std::string& content)
-      : path_((std::filesystem::temp_directory_path() /
-               ("parley_describe_" + std::to_string(::getpid()) + "_" + ::testing::UnitTest::GetInstance()->current_test_info()->name()))
-                  .string()) {
+      : path_(
+            (std::filesystem::temp_directory_path() / ("parley_describe_" + std::to_string(::getpid()) + "_" +
+                                                       ::testing::UnitTest::GetInstance()->current_test_info()->name()))
+                .string()) {
     std::ofstream(path_, std::ios::binary) << content;
   }
   OnDisk(const OnDisk&) = delete;
@@ -117,7 +118,8 @@ TEST(Describe, DraftsOneBoundForLibsvm) {
 
 TEST(Describe, NamesALabelThatIsNotThere) {
   const OnDisk file(kTable);
-  EXPECT_THAT(describe(file.path(), "agee").error().message, HasSubstr("label missing: the file has no such column; did you mean 'age'?"));
+  EXPECT_THAT(describe(file.path(), "agee").error().message,
+              HasSubstr("label missing: the file has no such column; did you mean 'age'?"));
 }
 
 TEST(RoundBound, IsOneTwoOrFiveTimesAPowerOfTen) {

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/generate.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +32,9 @@ std::string hash_of(const std::filesystem::path& folder) {
   for (const auto& name : names) {
     add(name.string());
     std::string text = contents(folder / name);
-    // A new version of the program is no new data.
-    for (std::size_t at = text.find(kVersion); name.extension() != ".csv" && at != std::string::npos; at = text.find(kVersion, at))
+    // A new version of the program does not make new data.
+    for (std::size_t at = text.find(kVersion); name.extension() != ".csv" && at != std::string::npos;
+         at = text.find(kVersion, at))
       text.replace(at, std::strlen(kVersion), "V");
     add(text);
   }
@@ -108,7 +110,8 @@ const SparseRegression kSmallSparse{.rows = 40, .columns = 60, .feature_density 
 const LogNormal kSmallLogNormal{.rows = 30, .columns = 8, .sigma = 2};
 const Square kSmallSquare{.rows = 12, .columns = 12, .nonzeros = 3};
 const NonIid kSmallClients{.clients = 3, .rows = 9, .columns = 7, .nonzeros = 4};
-const NonIid kSmallClasses{.task = NonIid::Task::kClassification, .clients = 2, .rows = 20, .columns = 6, .nonzeros = 3, .positives = 5};
+const NonIid kSmallClasses{
+    .task = NonIid::Task::kClassification, .clients = 2, .rows = 20, .columns = 6, .nonzeros = 3, .positives = 5};
 const Star kSmallStar{.rows = 50, .columns = 2, .dimensions = {{10, 3}, {4, 2}}, .fact_parts = 2};
 
 }  // namespace
@@ -249,8 +252,12 @@ TEST(NonIid, ClientsSpreadByAlphaAndBeta) {
 }
 
 TEST(NonIid, LabelsTheTopRecordsOfEachClient) {
-  const auto made =
-      make(NonIid{.task = NonIid::Task::kClassification, .clients = 2, .rows = 500, .columns = 40, .nonzeros = 40, .positives = 100});
+  const auto made = make(NonIid{.task = NonIid::Task::kClassification,
+                                .clients = 2,
+                                .rows = 500,
+                                .columns = 40,
+                                .nonzeros = 40,
+                                .positives = 100});
   for (std::size_t client = 0; client < 2; ++client) {
     const Table table = read_table(made->files.tables[client].path);
     const auto& coefficients = made->truth["parties"][client]["coefficients"];
@@ -315,7 +322,8 @@ TEST(Generate, WritesAJobThatNamesItsFiles) {
   const auto clients = make(kSmallClients);
   EXPECT_NE(clients->job.find("partition = \"horizontal\""), std::string::npos);
   for (const char* name : {"client-1", "client-2", "client-3"})
-    EXPECT_NE(clients->job.find(std::string("name = \"") + name + "\"\ndata = \"" + name + ".csv\""), std::string::npos);
+    EXPECT_NE(clients->job.find(std::string("name = \"") + name + "\"\ndata = \"" + name + ".csv\""),
+              std::string::npos);
 }
 
 TEST(Generate, RefusesAbsurdSettingsAndLeavesNothingBehind) {

@@ -10,7 +10,8 @@ using ::testing::HasSubstr;
 
 namespace {
 
-Result<LabelsAndNotes> binary(std::vector<double> values, std::vector<std::string> positive = {}, std::vector<std::string> classes = {}) {
+Result<LabelsAndNotes> binary(std::vector<double> values, std::vector<std::string> positive = {},
+                              std::vector<std::string> classes = {}) {
   return make_labels({std::move(values), {}},
                      {.kind = LabelKind::kBinary, .positive = positive, .classes = classes, .place = {"f", 0, "y"}});
 }
@@ -55,7 +56,8 @@ TEST(Labels, ClassesSortByNumberWhenAllAreNumbers) {
 
 TEST(Labels, AClassThatNoRowHasIsNoErrorWhereClassesArePublic) {
   const auto made = [](std::vector<double> values, std::vector<std::string> positive = {}) {
-    return make_labels({std::move(values), {}}, {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true})
+    return make_labels({std::move(values), {}},
+                       {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true})
         .value()
         .labels;
   };
@@ -64,16 +66,20 @@ TEST(Labels, AClassThatNoRowHasIsNoErrorWhereClassesArePublic) {
   EXPECT_THAT(made({0, 0}).classes, ElementsAre("0", "1"));
   EXPECT_THAT(made({0, 0}, {"0"}).values, ElementsAre(1, 1));
   EXPECT_THAT(made({0, 1}, {"0"}).classes, ElementsAre("1", "0"));
-  EXPECT_FALSE(make_labels({{3, 3}, {}}, {.kind = LabelKind::kBinary, .absent_classes = true})) << "no convention, and no list";
+  EXPECT_FALSE(make_labels({{3, 3}, {}}, {.kind = LabelKind::kBinary, .absent_classes = true}))
+      << "no convention, and no list";
 }
 
 // Which labels occur is private: one record must not decide what the classes of a model are called.
 TEST(Labels, NoRecordDecidesWhatClassesByConventionAreCalled) {
   for (const std::string negative : {"0", "-1"})
-    for (const std::vector<double>& values : {std::vector<double>{1, 1, 1}, {1, 1, 0}, {1, 1, -1}, {0, 0, 0}, {-1, -1, -1}, {1, 0, -1}}) {
+    for (const std::vector<double>& values :
+         {std::vector<double>{1, 1, 1}, {1, 1, 0}, {1, 1, -1}, {0, 0, 0}, {-1, -1, -1}, {1, 0, -1}}) {
       const auto made = [&](std::vector<std::string> positive) {
-        return make_labels({values, {}},
-                           {.kind = LabelKind::kBinary, .positive = std::move(positive), .absent_classes = true, .negative = negative})
+        return make_labels({values, {}}, {.kind = LabelKind::kBinary,
+                                          .positive = std::move(positive),
+                                          .absent_classes = true,
+                                          .negative = negative})
             .value()
             .labels;
       };
@@ -90,13 +96,14 @@ TEST(Labels, NoRecordDecidesWhatClassesByConventionAreCalled) {
 TEST(Labels, ATestSetMaySpellWhatIsNotOneInTheOtherWay) {
   EXPECT_THAT(binary({0, 1}, {}, {"-1", "1"})->labels.values, ElementsAre(-1, 1));
   EXPECT_THAT(binary({-1, 1}, {}, {"0", "1"})->labels.values, ElementsAre(-1, 1));
-  EXPECT_THAT(binary({-1, 1}, {}, {"0", "1"})->notes, ElementsAre("labels: -1 is called 0 here; labels.classes can name the classes"));
+  EXPECT_THAT(binary({-1, 1}, {}, {"0", "1"})->notes,
+              ElementsAre("labels: -1 is called 0 here; labels.classes can name the classes"));
   EXPECT_FALSE(binary({-1, 1}, {}, {"0", "2"}));
 }
 
 TEST(Labels, ATestSetKeepsTheClassesOfTheTrainingSet) {
   EXPECT_THAT(binary({2, 2}, {}, {"1", "2"})->labels.values, ElementsAre(1, 1));
-  EXPECT_THAT(binary({3, 1}, {}, {"1", "2"}).error().message, HasSubstr("a class the training data do not have"));
+  EXPECT_THAT(binary({3, 1}, {}, {"1", "2"}).error().message, HasSubstr("a class that the training data do not have"));
   EXPECT_THAT(binary({7, 2}, {"2"}, {"not 2", "2"})->labels.values, ElementsAre(-1, 1));
 }
 

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/libsvm.h"
 
 #include <fmt/format.h>
@@ -271,7 +272,8 @@ TEST(LibsvmBadInput, IndexNegative) {
 }
 TEST(LibsvmBadInput, IndexTooLarge) {
   EXPECT_EQ(error_of("1 2147483647:1\n"), "f:1: index: must be at most 2147483646 (got '2147483647:1')");
-  EXPECT_EQ(error_of("1 99999999999999999999999:1\n"), "f:1: index: must be at most 2147483646 (got '99999999999999999999999:1')");
+  EXPECT_EQ(error_of("1 99999999999999999999999:1\n"),
+            "f:1: index: must be at most 2147483646 (got '99999999999999999999999:1')");
 }
 TEST(Libsvm, LeadingZerosOfAnIndexDoNotCount) {
   EXPECT_EQ(read("1 0000000000000000000003:2\n").value().features.at(0, 2), 2);
@@ -285,7 +287,8 @@ TEST(LibsvmBadInput, FeaturesThatWouldBeEmpty) {
   EXPECT_THAT(error_of("1 1:1\n", options), HasSubstr("features: nearly all of them would be empty columns"));
 }
 TEST(LibsvmBadInput, OneClassOnly) {
-  EXPECT_EQ(error_of("1 1:1\n1 2:1\n", {.format = Format::kLibsvm}), "f: label: one class only: there is nothing to tell apart (got '1')");
+  EXPECT_EQ(error_of("1 1:1\n1 2:1\n", {.format = Format::kLibsvm}),
+            "f: label: one class only: there is nothing to tell apart (got '1')");
 }
 TEST(Libsvm, ReadsASingleRow) {
   EXPECT_EQ(read("1 1:1\n").value().rows(), 1U);

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/load.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,8 @@ const LoadOptions kReals{.labels = LabelKind::kReal};
 
 std::string long_libsvm() {
   std::string text;
-  for (int i = 0; i < 40000; ++i) text += std::to_string(i % 7) + " " + std::to_string(1 + i % 5) + ":" + std::to_string(i) + "\n";
+  for (int i = 0; i < 40000; ++i)
+    text += std::to_string(i % 7) + " " + std::to_string(1 + i % 5) + ":" + std::to_string(i) + "\n";
   return text;
 }
 
@@ -55,13 +57,17 @@ TEST_P(Packed, SeveralMembersAreOneFile) {
 
 TEST_P(Packed, TruncatedFileIsAnErrorThatNamesIt) {
   const std::string packed = GetParam().second(long_libsvm());
-  for (const std::size_t size : {packed.size() - 1, packed.size() - 9, packed.size() / 2, std::size_t{20}, std::size_t{7}})
-    EXPECT_THAT(error_of(std::string_view(packed).substr(0, size)), StartsWith(std::string("f: truncated ") + GetParam().first)) << size;
+  for (const std::size_t size :
+       {packed.size() - 1, packed.size() - 9, packed.size() / 2, std::size_t{20}, std::size_t{7}})
+    EXPECT_THAT(error_of(std::string_view(packed).substr(0, size)),
+                StartsWith(std::string("f: truncated ") + GetParam().first))
+        << size;
 }
 
 TEST_P(Packed, CorruptFileIsAnErrorThatNamesIt) {
   std::string packed = GetParam().second(long_libsvm());
-  for (std::size_t at = packed.size() / 2; at < packed.size() / 2 + 40; ++at) packed[at] = static_cast<char>(packed[at] ^ 0x5a);
+  for (std::size_t at = packed.size() / 2; at < packed.size() / 2 + 40; ++at)
+    packed[at] = static_cast<char>(packed[at] ^ 0x5a);
   EXPECT_THAT(error_of(packed), StartsWith("f: corrupt "));
 }
 
@@ -79,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(Load, Packed,
                          [](const auto& packing) { return std::string(packing.param.first); });
 
 TEST(LoadBadInput, FileDoesNotExist) {
-  EXPECT_EQ(load("no/such/file.csv", kReals).error().message, "no/such/file.csv: cannot be read: No such file or directory");
+  EXPECT_EQ(load("no/such/file.csv", kReals).error().message,
+            "no/such/file.csv: cannot be read: No such file or directory");
   EXPECT_EQ(load("no/such/file.csv", kReals).error().exit_code(), 2);
 }
 TEST(LoadBadInput, PathIsAFolder) {
@@ -100,7 +107,8 @@ TEST(LoadBadInput, SchemaWithColumnsForLibsvm) {
 }
 
 TEST(Load, ReadsFromDisk) {
-  const auto path = std::filesystem::temp_directory_path() / ("parley_load_test_" + std::to_string(::getpid()) + ".csv.zst");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("parley_load_test_" + std::to_string(::getpid()) + ".csv.zst");
   std::ofstream(path, std::ios::binary) << test::zstandard("y,a\n1,2\n3,4\n");
   const auto data = load(path.string(), kReals);
   std::filesystem::remove(path);
@@ -134,7 +142,11 @@ TEST(LoadShared, PublicSetsHaveTheirDocumentedShapes) {
       {"colon-cancer/colon_raw.csv.xz", {.label = "first"}, 62, 2000, 40},
       {"small/ionosphere.data.xz", {.label = "last"}, 351, 34, 225},
       {"uci-credit/UCI_Credit_Card.csv.xz", {.label = "default.payment.next.month"}, 30000, 23, 6636},
-      {"bank-marketing/bank-full.csv.xz", {}, 45211, 48, 5289},  // default, housing and loan are yes/no: one column each
+      {"bank-marketing/bank-full.csv.xz",
+       {},
+       45211,
+       48,
+       5289},  // default, housing and loan are yes/no: one column each
       {"fate-vfl/breast_hetero_guest.csv.xz", {}, 569, 10, 357},
   };
   for (const SharedSet& set : sets) {

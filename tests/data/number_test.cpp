@@ -1,3 +1,4 @@
+// labels: slow
 #include "parley/data/number.h"
 
 #include <fmt/format.h>
@@ -8,6 +9,8 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+
+#include "tests/support/sanitized.h"
 
 using namespace parley::data;
 
@@ -46,8 +49,9 @@ std::string random_digits(std::mt19937_64& random, int count) {
 }  // namespace
 
 TEST(ParseNumber, ReadsTheShapesPeopleWrite) {
-  for (const char* text : {"0", "-0", "+1", "1.", ".5", "-.5e3", "1e5", "1E+05", "1e-05", "007", "0.000", "3.14159", "-122.230000",
-                           "12345678", "123456789012345678", "1234567890123456789", "0.1234567890123456789012345"})
+  for (const char* text :
+       {"0", "-0", "+1", "1.", ".5", "-.5e3", "1e5", "1E+05", "1e-05", "007", "0.000", "3.14159", "-122.230000",
+        "12345678", "123456789012345678", "1234567890123456789", "0.1234567890123456789012345"})
     EXPECT_TRUE(same_as_strtod(text));
 }
 
@@ -92,6 +96,7 @@ TEST(ParseNumber, RoundsHardCasesLikeStrtod) {
 }
 
 TEST(ParseNumber, AgreesWithStrtodOnRandomDecimals) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   std::mt19937_64 random(1);
   for (int k = 0; k < 1000000; ++k) {
     std::string text = random() % 2 == 0 ? "-" : "";
@@ -119,6 +124,7 @@ TEST(ParseNumber, ReadsBackEveryKindOfDouble) {
 
 // Midpoints between neighbouring doubles are where a single wrong rounding shows.
 TEST(ParseNumber, RoundsMidpointsToEven) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   std::mt19937_64 random(3);
   for (int k = 0; k < 300000; ++k) {
     const std::uint64_t odd = (random() >> 10 | (std::uint64_t{1} << 53)) | 1;  // 54 bits: between two doubles
@@ -126,7 +132,8 @@ TEST(ParseNumber, RoundsMidpointsToEven) {
     unsigned __int128 scaled = odd;
     for (int t = 0; t < power; ++t) scaled *= 5;  // odd / 2^power = scaled / 10^power
     std::string digits;
-    for (; scaled > 0; scaled /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(scaled % 10)));
+    for (; scaled > 0; scaled /= 10)
+      digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(scaled % 10)));
     ASSERT_TRUE(same_as_strtod(fmt::format("{}e-{}", digits, power)));
     ASSERT_TRUE(same_as_strtod(fmt::format("{}00001e-{}", digits, power + 5)));
     ASSERT_TRUE(same_as_strtod(fmt::format("{}e{}", odd, power)));
@@ -134,7 +141,8 @@ TEST(ParseNumber, RoundsMidpointsToEven) {
 }
 
 TEST(ParseNumber, RefusesWordsAndHexadecimal) {
-  for (const std::string text : {"", "-", "+", ".", "-.", "e5", ".e5", "nan", "NaN", "inf", "-inf", "Infinity", "abc", "--1", "+-1"})
+  for (const std::string text :
+       {"", "-", "+", ".", "-.", "e5", ".e5", "nan", "NaN", "inf", "-inf", "Infinity", "abc", "--1", "+-1"})
     EXPECT_EQ(parse_number(text.data(), text.data() + text.size()).error, NumberError::kNotANumber) << text;
 }
 

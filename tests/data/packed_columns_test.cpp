@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/packed_columns.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +64,8 @@ TEST(PackedColumns, KeepEveryValueAndSayWhatItNeeds) {
       for (const double v : column)
         if (v != 0) needed = std::max(needed, linalg::smallest_storage(v));
       EXPECT_EQ(packed.summary(j).storage, needed) << j;
-      EXPECT_EQ(packed.summary(j).nonzeros, std::count_if(column.begin(), column.end(), [](double v) { return v != 0; }));
+      EXPECT_EQ(packed.summary(j).nonzeros,
+                std::count_if(column.begin(), column.end(), [](double v) { return v != 0; }));
       std::vector<double> out(rows, -1.0);
       packed.copy(j, out.data());
       EXPECT_TRUE(std::equal(out.begin(), out.end(), column.begin())) << j;
@@ -92,7 +94,8 @@ TEST(PackedColumns, ColumnsBehindThoseGivenBackStay) {
 
 TEST(PackedColumns, AColumnThatStaysIsSummedUpAndTakesNoPlace) {
   const std::vector<double> first = {0.1, 0, 0.3}, second = {1, 2, 300}, third = {1, 1, 0};
-  const PackedColumns packed(std::vector<PackedColumns::Column>{{first.data()}, {second.data(), true}, {third.data()}}, 3);
+  const PackedColumns packed(std::vector<PackedColumns::Column>{{first.data()}, {second.data(), true}, {third.data()}},
+                             3);
   EXPECT_EQ(packed.summary(1).storage, Storage::kInt16);
   EXPECT_EQ(packed.summary(1).nonzeros, 3U);
   std::vector<double> out(3);

@@ -25,8 +25,8 @@ std::string gzipped(std::string_view text) {
 std::string xzipped(std::string_view text) {
   std::string out(lzma_stream_buffer_bound(text.size()), '\0');
   std::size_t size = 0;
-  if (lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
-                              reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) != LZMA_OK)
+  if (lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+                              text.size(), reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) != LZMA_OK)
     throw std::runtime_error("lzma");
   out.resize(size);
   return out;

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/partition.h"
 
 #include <gtest/gtest.h>
@@ -176,8 +177,8 @@ TEST(SplitRows, ClustersOfTextAndLibsvmAreNeverEmpty) {
 }
 
 TEST(SplitColumns, KeepsIdsEverywhereAndTheLabelAtOneParty) {
-  const auto parts = split_of("y,id,a,b,c\n1,p1,0.10,\"x,y\",3\n0,p2,5,z,6\n", SplitColumns{.groups = "b;a,c", .label_party = "insurer"},
-                              {"clinic", "insurer"});
+  const auto parts = split_of("y,id,a,b,c\n1,p1,0.10,\"x,y\",3\n0,p2,5,z,6\n",
+                              SplitColumns{.groups = "b;a,c", .label_party = "insurer"}, {"clinic", "insurer"});
   EXPECT_EQ(parts->files[0], "id,b\np1,\"x,y\"\np2,z\n");
   EXPECT_EQ(parts->files[1], "id,y,a,c\np1,1,0.10,3\np2,0,5,6\n");
   EXPECT_NE(parts->job.find("[labels]\nparty = \"insurer\"\ncolumn = \"y\""), std::string::npos);
@@ -194,9 +195,12 @@ TEST(SplitColumns, AddsAnIdWhenThereIsNone) {
 TEST(SplitColumns, DeclaresTheIdThatItAdds) {
   TemporaryFolder folder;
   const auto schema = parse_schema(
-      "[[column]]\nname = 'y'\ntype = 'label'\n[[column]]\nname = 'a'\ntype = 'number'\n[[column]]\nname = 'b'\ntype = 'number'\n", "s");
+      "[[column]]\nname = 'y'\ntype = 'label'\n[[column]]\nname = 'a'\ntype = 'number'\n[[column]]\nname = 'b'\ntype = "
+      "'number'\n",
+      "s");
   ASSERT_TRUE(schema) << schema.error().message;
-  const auto result = split(table_of("y,a,b\n1,2,3\n0,4,5\n"), SplitColumns{}, 1, {.folder = folder.path(), .schema = *schema});
+  const auto result =
+      split(table_of("y,a,b\n1,2,3\n0,4,5\n"), SplitColumns{}, 1, {.folder = folder.path(), .schema = *schema});
   ASSERT_TRUE(result) << result.error().message;
   for (const std::string party : {"party-1", "party-2"}) {
     LoadOptions options{.label_use = LabelUse::kOptional, .labels = LabelKind::kReal};
@@ -245,14 +249,16 @@ TEST(SplitTables, TakesAJoinApart) {
       "4,0,cy,Rome,pen,2.0,2\n",
       SplitTables{.keys = {"customer", "product:price"}, .id = "order"});
   EXPECT_EQ(parts->result.parties, (std::vector<std::string>{"fact", "customer", "product"}));
-  EXPECT_EQ(parts->files[0], "order,y,customer,product,amount\n1,1,ann,pen,5\n2,0,bob,ink,1\n3,1,ann,ink,2\n4,0,cy,pen,2\n");
+  EXPECT_EQ(parts->files[0],
+            "order,y,customer,product,amount\n1,1,ann,pen,5\n2,0,bob,ink,1\n3,1,ann,ink,2\n4,0,cy,pen,2\n");
   EXPECT_EQ(parts->files[1], "customer,city\nann,Rome\nbob,Oslo\ncy,Rome\n");
   EXPECT_EQ(parts->files[2], "product,price\npen,2.0\nink,3\n");
   EXPECT_NE(parts->job.find("partition = \"relational\""), std::string::npos);
 }
 
 TEST(SplitTables, NamesTablesApartWhateverTheKeysAreCalled) {
-  const std::string text = "\u5730\u57df,u,\u5e74\u9f62,v,table-3,w,y\n1,5,1,7,1,9,0\n1,5,2,8,1,9,1\n2,6,1,7,2,3,0\n2,6,2,8,2,3,1\n";
+  const std::string text =
+      "\u5730\u57df,u,\u5e74\u9f62,v,table-3,w,y\n1,5,1,7,1,9,0\n1,5,2,8,1,9,1\n2,6,1,7,2,3,0\n2,6,2,8,2,3,1\n";
   const auto parts = split_of(text, SplitTables{.keys = {"\u5730\u57df:u", "\u5e74\u9f62:v", "table-3:w"}});
   EXPECT_EQ(parts->result.parties, (std::vector<std::string>{"fact", "______", "table-3", "table-4"}));
   ASSERT_EQ(parts->files.size(), 4u);
@@ -264,7 +270,8 @@ TEST(SplitTables, RefusesColumnsThatTheKeyDoesNotDetermine) {
   EXPECT_EQ(refusal(text, SplitTables{.keys = {"k:a,b"}}),
             "t.csv:3: b: differs from line 2 with the same k: the key does not determine it (got '2')");
   EXPECT_NE(refusal(text, SplitTables{.keys = {"b"}}).find("every value occurs once"), std::string::npos);
-  EXPECT_NE(refusal("y,k,a\n1,u,1\n0,u,2\n1,v,3\n", SplitTables{.keys = {"k"}}).find("determines no other column"), std::string::npos);
+  EXPECT_NE(refusal("y,k,a\n1,u,1\n0,u,2\n1,v,3\n", SplitTables{.keys = {"k"}}).find("determines no other column"),
+            std::string::npos);
   EXPECT_NE(refusal(text, SplitTables{.keys = {"y"}}).find("is the label"), std::string::npos);
   EXPECT_NE(refusal("1 1:2\n", SplitTables{.keys = {"k"}}).find("LIBSVM has no key columns"), std::string::npos);
 }
@@ -282,13 +289,18 @@ TEST(Split, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal(text, SplitRows{}, {"a", "a"}), "--names: must be different (got 'a')");
   EXPECT_EQ(refusal(text, SplitRows{}, {"a", "../b"}),
             "--names: must be 1 to 64 letters a-z, digits, '-', '_' or '.', not beginning with '.' (got '../b')");
-  EXPECT_EQ(refusal(text, SplitColumns{.parts = 3}), "--parts: must lie between 1 and the number of feature columns, 2 (got '3')");
-  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;c"}), "--groups: is no feature column and no range of numbers (got 'c')");
+  EXPECT_EQ(refusal(text, SplitColumns{.parts = 3}),
+            "--parts: must lie between 1 and the number of feature columns, 2 (got '3')");
+  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;c"}),
+            "--groups: is neither a feature column nor a range of numbers (got 'c')");
   EXPECT_EQ(refusal(text, SplitColumns{.groups = "a;a"}), "--groups: names a column twice (got 'a')");
-  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a"}), "--groups: every column needs a party; '*' stands for the rest (got 'b')");
+  EXPECT_EQ(refusal(text, SplitColumns{.groups = "a"}),
+            "--groups: every column needs a party; '*' stands for the rest (got 'b')");
   EXPECT_EQ(refusal(text, SplitColumns{.groups = "1-5;2"}), "--groups: columns are numbered 1 to 2 (got '1-5')");
-  EXPECT_EQ(refusal(text, SplitColumns{.counts = {1, 2}}), "--counts: must be at least 1 each and 2 in all (got '1,2')");
-  EXPECT_NE(refusal(text, SplitColumns{.label_party = "x"}).find("--label-party: must be a party's name or number"), std::string::npos);
+  EXPECT_EQ(refusal(text, SplitColumns{.counts = {1, 2}}),
+            "--counts: must be at least 1 each and 2 in all (got '1,2')");
+  EXPECT_NE(refusal(text, SplitColumns{.label_party = "x"}).find("--label-party: must be a party's name or number"),
+            std::string::npos);
   EXPECT_NE(refusal("u,a,b\n1,2,3\n", SplitColumns{}).find("--label: no column is called"), std::string::npos);
 }
 

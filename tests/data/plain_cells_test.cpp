@@ -35,7 +35,8 @@ struct Table {
 };
 
 std::string number_of_some_shape(std::mt19937_64& random) {
-  const double value = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 70));
+  const double value =
+      std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 70));
   switch (random() % 8) {
     case 0:
       return fmt::format("{}", static_cast<int>(random() % 100000) - 50000);
@@ -73,8 +74,8 @@ TEST_P(PlainCellsAtLevel, ReadTheBitsThatStrtodReads) {
     Table table(count);
     const char* p = text.data();
     for (std::size_t c = 0; c < count; ++c) {
-      const PlainCells read =
-          read_plain_cells(text.data(), p, text.data() + text.size(), ';', std::span<double* const>(table.places).subspan(c), 0);
+      const PlainCells read = read_plain_cells(text.data(), p, text.data() + text.size(), ';',
+                                               std::span<double* const>(table.places).subspan(c), 0);
       p = read.next;
       for (std::size_t j = c; j < c + read.count; ++j) {
         const double expected = std::strtod(cells[j].c_str(), nullptr);
@@ -128,5 +129,6 @@ TEST_P(PlainCellsAtLevel, ReadLongRowsAndStopAtTheEnd) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, PlainCellsAtLevel, ::testing::Values(linalg::CpuLevel::kBaseline, linalg::CpuLevel::kAvx2),
+INSTANTIATE_TEST_SUITE_P(Levels, PlainCellsAtLevel,
+                         ::testing::Values(linalg::CpuLevel::kBaseline, linalg::CpuLevel::kAvx2),
                          [](const auto& about) { return std::string(linalg::name(about.param)); });

@@ -9,8 +9,7 @@
 
 using namespace parley::data;
 
-// Seeds are fixed, so statistical expectations below either hold for ever or never; bounds are five standard
-// errors.
+// Seeds are fixed, so statistical expectations below either hold for ever or never; bounds are five standard errors.
 
 TEST(PortableLog, AgreesWithTheLibraryToAFewBits) {
   Random random(3);
@@ -124,7 +123,8 @@ TEST(Successes, VisitEachTrialWithItsProbability) {
 TEST(Successes, CertaintyVisitsAllAndImpossibilityNone) {
   Random random(1);
   int count = 0;
-  Successes(1.0, 1000).draw(random, [&](std::uint64_t trial) { EXPECT_EQ(trial, static_cast<std::uint64_t>(count++)); });
+  Successes(1.0, 1000).draw(random,
+                            [&](std::uint64_t trial) { EXPECT_EQ(trial, static_cast<std::uint64_t>(count++)); });
   EXPECT_EQ(count, 1000);
   Successes(0.0, 1000).draw(random, [&](std::uint64_t) { ADD_FAILURE(); });
   Successes(1e-300, 1000).draw(random, [&](std::uint64_t) { ADD_FAILURE(); });

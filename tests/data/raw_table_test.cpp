@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/data/raw_table.h"
 
 #include <gtest/gtest.h>

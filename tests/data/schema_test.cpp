@@ -72,11 +72,18 @@ TEST(Schema, WritesWhatItReadsBack) {
   schema.skip_lines = 2;
   schema.comment = "#";
   schema.missing_markers = {"", "quote \" and \\ and\nline"};
-  schema.columns.push_back({.name = "a \"b\"", .type = ColumnType::kNumber, .lower = -1e300, .upper = 1e21, .confirmed = false});
   schema.columns.push_back(
-      {.name = "n", .type = ColumnType::kInteger, .lower = 0, .upper = 3, .missing = Missing::kValue, .missing_value = 2});
-  schema.columns.push_back({.name = "ü", .type = ColumnType::kCategory, .levels = {"", "x,y", "\t"}, .missing = Missing::kDropRow});
-  schema.columns.push_back({.name = "b", .type = ColumnType::kBoolean, .levels = {"no", "yes"}, .missing = Missing::kZero});
+      {.name = "a \"b\"", .type = ColumnType::kNumber, .lower = -1e300, .upper = 1e21, .confirmed = false});
+  schema.columns.push_back({.name = "n",
+                            .type = ColumnType::kInteger,
+                            .lower = 0,
+                            .upper = 3,
+                            .missing = Missing::kValue,
+                            .missing_value = 2});
+  schema.columns.push_back(
+      {.name = "ü", .type = ColumnType::kCategory, .levels = {"", "x,y", "\t"}, .missing = Missing::kDropRow});
+  schema.columns.push_back(
+      {.name = "b", .type = ColumnType::kBoolean, .levels = {"no", "yes"}, .missing = Missing::kZero});
   const auto again = parse_schema(to_toml(schema), "s.toml");
   ASSERT_TRUE(again) << again.error().message << "\n" << to_toml(schema);
   EXPECT_TRUE(*again == schema) << to_toml(schema) << to_toml(*again);
@@ -92,14 +99,16 @@ TEST(Schema, MarksGuessesForAPerson) {
 TEST(SchemaMistakes, NameFileLineKeyRuleAndValue) {
   EXPECT_EQ(error_of(kColumn + "typ = 'number'\n"), "s.toml:3: column.1.typ: unknown key; did you mean 'type'?");
   EXPECT_EQ(error_of(kColumn + "type = 'numbr'\n"),
-            "s.toml:3: column.1.type: must be one of number, integer, category, boolean, id, label, ignore; did you mean 'number'? "
+            "s.toml:3: column.1.type: must be one of number, integer, category, boolean, id, label, ignore; did you "
+            "mean 'number'? "
             "(got 'numbr')");
 }
 
 TEST(SchemaMistakes, ContradictionsAreErrors) {
   EXPECT_THAT(error_of("[[column]]\ntype = 'number'\n"), HasSubstr("name: is missing"));
   EXPECT_THAT(error_of(kColumn), HasSubstr("type: is missing"));
-  EXPECT_THAT(error_of(kColumn + "type = 'number'\nlower = 2\nupper = 1\n"), HasSubstr("upper: must not be below lower"));
+  EXPECT_THAT(error_of(kColumn + "type = 'number'\nlower = 2\nupper = 1\n"),
+              HasSubstr("upper: must not be below lower"));
   EXPECT_THAT(error_of(kColumn + "type = 'number'\nlower = 2\n"), HasSubstr("needs both lower and upper"));
   EXPECT_THAT(error_of(kColumn + "type = 'number'\nlower = nan\nupper = 1\n"), HasSubstr("must be a finite number"));
   EXPECT_THAT(error_of(kColumn + "type = 'number'\nbound = 1\nlower = 0\n"), HasSubstr("give either bound"));
@@ -109,8 +118,10 @@ TEST(SchemaMistakes, ContradictionsAreErrors) {
   EXPECT_THAT(error_of(kColumn + "type = 'boolean'\nlevels = ['a']\n"), HasSubstr("a boolean has two levels"));
   EXPECT_THAT(error_of(kColumn + "type = 'number'\nmissing = 'level'\n"), HasSubstr("missing: must be error, zero"));
   EXPECT_THAT(error_of(kColumn + "type = 'number'\nbound = 1\nmissing = 2\n"), HasSubstr("must lie within the bounds"));
-  EXPECT_THAT(error_of(kColumn + "type = 'id'\n" + kColumn + "type = 'number'\n"), HasSubstr("name of an earlier column"));
-  EXPECT_THAT(error_of(kColumn + "type = 'label'\n[[column]]\nname='b'\ntype = 'label'\n"), HasSubstr("a table has one label"));
+  EXPECT_THAT(error_of(kColumn + "type = 'id'\n" + kColumn + "type = 'number'\n"),
+              HasSubstr("name of an earlier column"));
+  EXPECT_THAT(error_of(kColumn + "type = 'label'\n[[column]]\nname='b'\ntype = 'label'\n"),
+              HasSubstr("a table has one label"));
   EXPECT_THAT(error_of("[table]\ndelimiter = 'ab'\n"), HasSubstr("delimiter: must be one character"));
   EXPECT_THAT(error_of("[table]\nformat = 'libsvm'\n" + kColumn + "type = 'id'\n"), HasSubstr("no named columns"));
 }

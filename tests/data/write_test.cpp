@@ -49,8 +49,9 @@ std::string unpacked(const std::filesystem::path& path, std::size_t size) {
       std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();
       std::size_t in = 0;
       std::size_t out = 0;
-      const lzma_ret done = lzma_stream_buffer_decode(&memory, 0, nullptr, reinterpret_cast<const std::uint8_t*>(packed.data()), &in,
-                                                      packed.size(), reinterpret_cast<std::uint8_t*>(text.data()), &out, size);
+      const lzma_ret done =
+          lzma_stream_buffer_decode(&memory, 0, nullptr, reinterpret_cast<const std::uint8_t*>(packed.data()), &in,
+                                    packed.size(), reinterpret_cast<std::uint8_t*>(text.data()), &out, size);
       text.resize(done == LZMA_OK ? out : 0);
       return text;
     }

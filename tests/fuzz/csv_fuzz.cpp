@@ -12,7 +12,8 @@ namespace {
 
 // Cutting a file into chunks must not change what its records are.
 void check_cut(std::string_view content, const data::LoadOptions& options) {
-  const auto layout = data::find_layout(content, true, "f", {options.schema ? &*options.schema : nullptr, options.label});
+  const auto layout =
+      data::find_layout(content, true, "f", {options.schema ? &*options.schema : nullptr, options.label});
   if (!layout) return fuzz::check_error(layout.error());
   const auto plan = data::plan_columns(*layout, options, "f", false);
   if (!plan) return fuzz::check_error(plan.error());
@@ -27,8 +28,9 @@ void check_cut(std::string_view content, const data::LoadOptions& options) {
     data::parse_csv_chunk(records.substr(0, cut), *layout, *plan, first, rows);
     data::parse_csv_chunk(records.substr(cut), *layout, *plan, second, rows);
     if (first.error != nullptr) {
-      fuzz::require(whole.error != nullptr && whole.error->line == first.error->line && whole.error->rule == first.error->rule,
-                    "a chunk's error is the file's");
+      fuzz::require(
+          whole.error != nullptr && whole.error->line == first.error->line && whole.error->rule == first.error->rule,
+          "a chunk's error is the file's");
       continue;
     }
     fuzz::require((whole.error != nullptr) == (second.error != nullptr), "chunks fail where the file does");
@@ -49,18 +51,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view content(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   data::LoadOptions options;
   options.format = data::Format::kCsv;
-  options.labels = (choice & 1) != 0 ? data::LabelKind::kReal : (choice & 2) != 0 ? data::LabelKind::kBinary : data::LabelKind::kClasses;
-  options.label_use = (choice & 4) != 0 ? data::LabelUse::kRequired : (choice & 8) != 0 ? data::LabelUse::kOptional : data::LabelUse::kNone;
+  options.labels = (choice & 1) != 0   ? data::LabelKind::kReal
+                   : (choice & 2) != 0 ? data::LabelKind::kBinary
+                                       : data::LabelKind::kClasses;
+  options.label_use = (choice & 4) != 0   ? data::LabelUse::kRequired
+                      : (choice & 8) != 0 ? data::LabelUse::kOptional
+                                          : data::LabelUse::kNone;
   if ((choice & 16) != 0) options.bound = 1.5;
   if ((choice & 32) != 0) {
     data::Schema schema;
     schema.delimiter = (choice & 64) != 0 ? "," : " ";
     schema.comment = "#";
     if ((choice & 128) != 0)
-      schema.columns = {{.name = "y", .type = data::ColumnType::kLabel, .missing = data::Missing::kDropRow},
-                        {.name = "a", .type = data::ColumnType::kInteger, .lower = -3, .upper = 5, .missing = data::Missing::kZero},
-                        {.name = "c", .type = data::ColumnType::kCategory, .levels = {"p", "q"}, .missing = data::Missing::kLevel},
-                        {.name = "b", .type = data::ColumnType::kBoolean, .missing = data::Missing::kDropRow}};
+      schema.columns = {
+          {.name = "y", .type = data::ColumnType::kLabel, .missing = data::Missing::kDropRow},
+          {.name = "a", .type = data::ColumnType::kInteger, .lower = -3, .upper = 5, .missing = data::Missing::kZero},
+          {.name = "c", .type = data::ColumnType::kCategory, .levels = {"p", "q"}, .missing = data::Missing::kLevel},
+          {.name = "b", .type = data::ColumnType::kBoolean, .missing = data::Missing::kDropRow}};
     options.schema = schema;
   }
   const auto loaded = data::load_text(content, "f", options);

@@ -21,7 +21,8 @@ void check_answer(const std::optional<transport::SharedFrame>& answer) {
   fuzz::require(frame.has_value(), "an answer is a frame");
   using wire::Kind;
   const Kind kind = frame->header.kind;
-  fuzz::require(kind == Kind::kReady || kind == Kind::kReply || kind == Kind::kFault || kind == Kind::kRefuse || kind == Kind::kClose,
+  fuzz::require(kind == Kind::kReady || kind == Kind::kReply || kind == Kind::kFault || kind == Kind::kRefuse ||
+                    kind == Kind::kClose,
                 "a party answers with what a party may say");
   if (kind == Kind::kFault || kind == Kind::kRefuse)
     fuzz::require(frame->payload.empty() && frame->header.code != 0, "a code without text");
@@ -44,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   check_answer(again);
   if (first && wire::read_frame(**first)->header.kind == wire::Kind::kReply)
     fuzz::require(**first == **again, "a repeated request gets the same bytes");
-  if (const auto task = wire::decode<tests::Mean::Task>(input)) fuzz::require(wire::encode(*task) == input, "one value, one encoding");
+  if (const auto task = wire::decode<tests::Mean::Task>(input))
+    fuzz::require(wire::encode(*task) == input, "one value, one encoding");
   if (const auto kept = wire::decode<rounds::Checkpoint>(input, wire::Numbers::kAny))
     fuzz::require(wire::encode(*kept) == input, "one value, one encoding");
   return 0;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "parley/catalog/job.h"
+#include "parley/catalog/read_job.h"
 #include "tests/fuzz/properties.h"
 
 using namespace parley;

@@ -14,7 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view content(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   data::LoadOptions options;
   options.format = data::Format::kLibsvm;
-  options.labels = (choice & 1) != 0 ? data::LabelKind::kReal : (choice & 2) != 0 ? data::LabelKind::kBinary : data::LabelKind::kClasses;
+  options.labels = (choice & 1) != 0   ? data::LabelKind::kReal
+                   : (choice & 2) != 0 ? data::LabelKind::kBinary
+                                       : data::LabelKind::kClasses;
   options.label_use = (choice & 4) != 0 ? data::LabelUse::kOptional : data::LabelUse::kRequired;
   if ((choice & 8) != 0) options.bound = 1.5;
   if ((choice & 16) != 0) options.features = 20;

@@ -33,9 +33,9 @@ inline void check_dataset(const data::Dataset& data) {
   for (linalg::Index j = 0; j < data.features.cols(); ++j)
     data.features.for_each_in_column(j, [&](linalg::Index, double value) {
       require(value - value == 0, "values are finite");
-      require(
-          data.bounds.empty() || (value <= data.bounds[static_cast<std::size_t>(j)] && -value <= data.bounds[static_cast<std::size_t>(j)]),
-          "values are within their bounds");
+      require(data.bounds.empty() || (value <= data.bounds[static_cast<std::size_t>(j)] &&
+                                      -value <= data.bounds[static_cast<std::size_t>(j)]),
+              "values are within their bounds");
     });
   for (const double y : data.labels.values) require(y - y == 0, "labels are finite");
 }
@@ -48,7 +48,8 @@ inline void check(const Result<data::Dataset>& result) {
 }
 
 // Without wide registers the same comes of the same bytes. Very many columns would only slow the search down.
-inline void check_narrow(std::string_view content, const data::LoadOptions& options, const Result<data::Dataset>& loaded) {
+inline void check_narrow(std::string_view content, const data::LoadOptions& options,
+                         const Result<data::Dataset>& loaded) {
   constexpr linalg::Index kManyColumns = 1 << 16;
   if (loaded && loaded->features.cols() > kManyColumns) return;
   const linalg::CpuLevel level = linalg::cpu_level();
@@ -58,11 +59,13 @@ inline void check_narrow(std::string_view content, const data::LoadOptions& opti
   require(narrow.has_value() == loaded.has_value(), "wide registers refuse what narrow ones refuse");
   if (!narrow) return require(narrow.error().message == loaded.error().message, "wide registers give the same error");
   require(narrow->labels.values == loaded->labels.values, "wide registers read the same labels");
-  require(narrow->features.nonzeros() == loaded->features.nonzeros() && narrow->features.cols() == loaded->features.cols(),
-          "wide registers read as many values");
+  require(
+      narrow->features.nonzeros() == loaded->features.nonzeros() && narrow->features.cols() == loaded->features.cols(),
+      "wide registers read as many values");
   for (linalg::Index j = 0; j < narrow->features.cols(); ++j)
-    narrow->features.for_each_in_column(
-        j, [&](linalg::Index i, double value) { require(loaded->features.at(i, j) == value, "wide registers read the same values"); });
+    narrow->features.for_each_in_column(j, [&](linalg::Index i, double value) {
+      require(loaded->features.at(i, j) == value, "wide registers read the same values");
+    });
 }
 
 }  // namespace parley::fuzz

@@ -33,7 +33,8 @@ void check_entries(const data::RawTable& table) {
     fuzz::require(lies_within(table.label(row), table.record(row)), "a label is bytes of its record");
     table.entries(row, entries);
     for (const data::RawEntry& entry : entries) {
-      fuzz::require(entry.index >= table.first_index() && entry.index <= table.last_index(), "an index lies within the table");
+      fuzz::require(entry.index >= table.first_index() && entry.index <= table.last_index(),
+                    "an index lies within the table");
       fuzz::require(lies_within(entry.value, table.record(row)), "a value is bytes of its record");
     }
   }

@@ -24,7 +24,8 @@ Rows random_rows(Task task, std::size_t rows, std::size_t classes) {
   std::mt19937_64 random(rows + classes);
   std::normal_distribution<double> normal;
   Rows made;
-  for (std::size_t i = 0; i < rows * classes; ++i) made.margins.push_back(normal(random) * std::pow(10.0, static_cast<double>(i % 8) - 2));
+  for (std::size_t i = 0; i < rows * classes; ++i)
+    made.margins.push_back(normal(random) * std::pow(10.0, static_cast<double>(i % 8) - 2));
   for (std::size_t i = 0; i < rows; ++i) {
     if (task == Task::kSoftmax)
       made.labels.push_back(static_cast<double>(random() % classes));
@@ -115,7 +116,8 @@ TEST_P(EveryTask, IsSafeAtMarginsOfAMillion) {
   for (const double g : derivatives) EXPECT_TRUE(std::isfinite(g));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask,
+                         testing::Values(Task::kLinear, Task::kLogistic, Task::kSquaredHinge, Task::kSoftmax),
                          [](const auto& test) {
                            std::string text(name(test.param));
                            std::erase(text, '-');

@@ -72,7 +72,8 @@ TEST(Metrics, OfAHandComputedBinaryCase) {
   EXPECT_EQ(metrics.balanced_accuracy, 0.5);
   EXPECT_EQ(metrics.auc, 0.75);  // pairs (2,1) (2,-3) (0,-3) right, (0,1) wrong
   EXPECT_EQ(metrics.ks, 0.5);
-  const double expected = (std::log1p(std::exp(-2)) + std::log1p(std::exp(1)) + std::log(2) + std::log1p(std::exp(-3))) / 4;
+  const double expected =
+      (std::log1p(std::exp(-2)) + std::log1p(std::exp(1)) + std::log(2) + std::log1p(std::exp(-3))) / 4;
   EXPECT_NEAR(*metrics.log_loss, expected, 1e-15);
   EXPECT_NEAR(*metrics.deviance, 8 * expected, 1e-14);
   EXPECT_FALSE(metrics.rmse);
@@ -134,8 +135,8 @@ TEST(Metrics, AreEmptyWhereTheyAreNotDefined) {
     const Numbers labels = task == Task::kSoftmax ? Numbers{1} : Numbers{1, -1};
     for (const Metrics& none :
          {measure(task, {}, {}), measure(task, Numbers{NAN, 1}, labels), measure(task, Numbers{INFINITY, 1}, labels)}) {
-      EXPECT_FALSE(none.accuracy || none.balanced_accuracy || none.auc || none.ks || none.log_loss || none.rmse || none.r_squared ||
-                   none.deviance);
+      EXPECT_FALSE(none.accuracy || none.balanced_accuracy || none.auc || none.ks || none.log_loss || none.rmse ||
+                   none.r_squared || none.deviance);
     }
   }
 }
@@ -163,7 +164,8 @@ TEST(Metrics, SquaredHingeHasNoLikelihood) {
 TEST(LogLoss, IsFiniteForProbabilitiesOfZeroAndOne) {
   EXPECT_NEAR(*log_loss_of_probabilities(Numbers{0}, Numbers{1}), -std::log(1e-15), 1e-9);
   EXPECT_NEAR(*log_loss_of_probabilities(Numbers{1}, Numbers{-1}), -std::log(1e-15), 1e-1);
-  EXPECT_NEAR(*log_loss_of_probabilities(Numbers{0.25, 0.25}, Numbers{1, -1}), -(std::log(0.25) + std::log(0.75)) / 2, 1e-15);
+  EXPECT_NEAR(*log_loss_of_probabilities(Numbers{0.25, 0.25}, Numbers{1, -1}), -(std::log(0.25) + std::log(0.75)) / 2,
+              1e-15);
   EXPECT_FALSE(log_loss_of_probabilities({}, {}));
 }
 

@@ -43,7 +43,8 @@ TEST(Model, PredictsClassesAndProbabilities) {
 }
 
 TEST(Model, PredictsTheLikeliestOfSeveralClasses) {
-  const Model model{.task = Task::kSoftmax, .columns = {"a", "b"}, .weights = {1, 0, 0, 1, -1, -1}, .classes = {"x", "y", "z"}};
+  const Model model{
+      .task = Task::kSoftmax, .columns = {"a", "b"}, .weights = {1, 0, 0, 1, -1, -1}, .classes = {"x", "y", "z"}};
   const Matrix x = Matrix::from_dense(3, 2, Numbers{5, 0, -4, 0, 5, -4});
   EXPECT_EQ(*model.predict_classes(x), (std::vector<int>{0, 1, 2}));
   const auto p = *model.predict_probabilities(x);

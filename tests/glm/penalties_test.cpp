@@ -70,7 +70,8 @@ TEST_P(EveryPenalty, OverCoordinatesAddsUp) {
   for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(out[j], penalty.prox(0.5, g[j]));
 }
 
-INSTANTIATE_TEST_SUITE_P(Penalties, EveryPenalty, testing::Values(no_penalty(), l1_penalty(0.7), l2_penalty(0.4), elastic_net(0.7, 0.4)),
+INSTANTIATE_TEST_SUITE_P(Penalties, EveryPenalty,
+                         testing::Values(no_penalty(), l1_penalty(0.7), l2_penalty(0.4), elastic_net(0.7, 0.4)),
                          [](const auto& test) {
                            const Penalty p = test.param;
                            return std::string(p.l1 > 0 ? (p.l2 > 0 ? "ElasticNet" : "L1") : (p.l2 > 0 ? "L2" : "None"));

@@ -38,7 +38,8 @@ TEST(Softmax, AgreesWithLongDoubleUpToMarginsOfAMillion) {
       EXPECT_NEAR(Softmax::log_sum_exp(m), static_cast<double>(lse), 1e-15 * (1 + std::abs(static_cast<double>(lse))));
       std::vector<double> gradient(5);
       for (int y = 0; y < 5; ++y) {
-        EXPECT_NEAR(Softmax::value(m, y), static_cast<double>(lse - m[static_cast<std::size_t>(y)]), 4e-15 * (1 + scale));
+        EXPECT_NEAR(Softmax::value(m, y), static_cast<double>(lse - m[static_cast<std::size_t>(y)]),
+                    4e-15 * (1 + scale));
         Softmax::gradient(m, y, gradient);
         for (int k = 0; k < 5; ++k) {
           const long double p = std::exp(m[static_cast<std::size_t>(k)] - lse) - (k == y ? 1.0L : 0.0L);

@@ -1,5 +1,5 @@
 // must say: use of deleted function
-#include "parley/privacy/gate.h"
+#include "parley/privacy/paid_runs.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
 
 using namespace parley;

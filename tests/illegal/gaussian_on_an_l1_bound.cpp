@@ -8,4 +8,4 @@
 using namespace parley;
 using namespace parley::privacy;
 
-void wrong(Gate& gate, const Sensitive<GridVector, L1>& sum) { (void)gate.gaussian(sum, Deviation{1}, "sum"); }
+void wrong(Gate& gate, const Sensitive<GridVector, L1>& sum) { (void)gate.release(sum, Deviation{1}); }

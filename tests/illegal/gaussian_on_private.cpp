@@ -8,4 +8,4 @@
 using namespace parley;
 using namespace parley::privacy;
 
-void wrong(Gate& gate, const Private<std::vector<double>>& rows) { (void)gate.gaussian(rows, Deviation{1}, "rows"); }
+void wrong(Gate& gate, const Private<std::vector<double>>& rows) { (void)gate.release(rows, Deviation{1}); }

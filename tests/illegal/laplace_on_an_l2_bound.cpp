@@ -8,4 +8,4 @@
 using namespace parley;
 using namespace parley::privacy;
 
-void wrong(Gate& gate, const Sensitive<GridVector, L2>& sum) { (void)gate.laplace(sum, LaplaceScale{1}, "sum"); }
+void wrong(Gate& gate, const Sensitive<GridVector, L2>& sum) { (void)gate.release(sum, LaplaceScale{1}); }

@@ -10,7 +10,7 @@ using namespace parley::privacy;
 
 Result<Outgoing<std::vector<double>>> mean_income(Gate& gate, const Private<std::vector<double>>& incomes) {
   PARLEY_TRY(const auto sum, clipped_sum_l2(incomes, ClipRule{.bound = 1.0, .grain = Grain{-20}}));
-  PARLEY_TRY(auto released, gate.gaussian(sum, Deviation{3.0}, "mean income"));
+  PARLEY_TRY(auto released, gate.release(sum, Deviation{3.0}, Keyed{"mean income"}));
   std::cout << released.value().front();
   return Outgoing<std::vector<double>>(std::move(released));
 }

@@ -8,4 +8,6 @@
 using namespace parley;
 using namespace parley::privacy;
 
-Sensitive<GridVector, L2> lie(GridVector sum) { return Sensitive<GridVector, L2>(sum, 0.001, Neighbours::kReplaceOne, Unit::kRecord); }
+Sensitive<GridVector, L2> lie(GridVector sum) {
+  return Sensitive<GridVector, L2>(sum, 0.001, Neighbours::kReplaceOne, Unit::kRecord);
+}

@@ -1,8 +1,8 @@
-// must say: no matching function|could not convert
+// must say: Gaussian noise needs an l2 bound
 #include "parley/privacy/gate.h"
 #include "parley/privacy/sensitivity/exact_sums.h"
 
 using namespace parley;
 using namespace parley::privacy;
 
-auto release(Gate& gate, const ExactSums& sums) { return gate.gaussian(sums.value<L1>(0), Deviation{1.0}); }
+auto release(Gate& gate, const ExactSums& sums) { return gate.release(sums.value<L1>(0), Deviation{1.0}); }

@@ -1,4 +1,4 @@
-// must say: cannot bind rvalue reference|use of deleted function|no matching function
+// must say: use of deleted function
 #include "parley/privacy/gate.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
 
@@ -6,6 +6,6 @@ using namespace parley;
 using namespace parley::privacy;
 
 void twice(Gate& gate, Sensitive<SampledVector, L2> sum) {
-  (void)gate.gaussian(sum, Deviation{1.0});
-  (void)gate.gaussian(sum, Deviation{1.0});
+  (void)gate.release(sum, Deviation{1.0});
+  (void)gate.release(sum, Deviation{1.0});
 }

@@ -8,4 +8,6 @@
 using namespace parley;
 using namespace parley::privacy;
 
-void wrong(Gate& gate, const Sensitive<GridVector, L2>& sum, Epsilon epsilon) { (void)gate.select(sum, epsilon, "best"); }
+void wrong(Gate& gate, const Sensitive<GridVector, L2>& sum, Epsilon epsilon) {
+  (void)gate.release(sum, ByExponential{epsilon});
+}

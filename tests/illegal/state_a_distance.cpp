@@ -5,4 +5,6 @@
 using namespace parley;
 using namespace parley::privacy;
 
-auto lie(const Private<std::vector<double>>& values) { return values_by_theorem(values, ClipRule{.bound = 1.0, .grain = Grain{-20}}, 0.001); }
+auto lie(const Private<std::vector<double>>& values) {
+  return values_by_theorem(values, ClipRule{.bound = 1.0, .grain = Grain{-20}}, 0.001);
+}

@@ -1,10 +1,12 @@
-// must say: cannot bind rvalue reference
+// must say: use of deleted function
 #include "parley/privacy/gate.h"
 
 using namespace parley;
 using namespace parley::privacy;
 
-void twice(Gate& gate, const Sensitive<GridVector, L2>& one, const Sensitive<GridVector, L2>& other, NoiseShare noise, OneTimeMask mask) {
-  const auto first = gate.masked(one, noise, mask);
-  const auto second = gate.masked(other, noise, mask);
+using Sum = Sensitive<GridVector, L2>;
+
+void twice(Gate& gate, const Sum& one, const Sum& other, NoiseShare noise, OneTimeMask mask) {
+  const auto first = gate.release(one, Masked{noise, mask});
+  const auto second = gate.release(other, Masked{noise, mask});
 }

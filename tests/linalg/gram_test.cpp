@@ -37,7 +37,8 @@ TEST(Gram, EqualsTheDefinitionAtEveryCpuLevel) {
         for (std::size_t q = 0; q < 45; ++q) {
           double magnitude = 0;
           const double exact = exact_gram(plain, weights, static_cast<Index>(p), static_cast<Index>(q), magnitude);
-          EXPECT_NEAR(g[p * 45 + q], exact * scale[p] * scale[q], 1e-13 * magnitude * std::abs(scale[p] * scale[q]) + 1e-300);
+          EXPECT_NEAR(g[p * 45 + q], exact * scale[p] * scale[q],
+                      1e-13 * magnitude * std::abs(scale[p] * scale[q]) + 1e-300);
           EXPECT_EQ(g[p * 45 + q], g[q * 45 + p]);
         }
     }

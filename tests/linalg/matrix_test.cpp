@@ -64,7 +64,8 @@ TEST(Matrix, ReturnsEveryEntryBitForBitFromEitherConstructor) {
 }
 
 TEST(Matrix, KeepsTheExtremesOfEveryType) {
-  const std::vector<double> extremes = {-127, 127, -32767, 32767, -128, -32768, 3.4028234663852886e38, 1e-45, 1.7e308, 5e-324};
+  const std::vector<double> extremes = {-127,  127,     -32767, 32767, -128, -32768, 3.4028234663852886e38,
+                                        1e-45, 1.7e308, 5e-324};
   for (const double v : extremes) {
     std::vector<double> column(40);
     column[7] = v;
@@ -126,7 +127,8 @@ TEST(Matrix, SelectsRowsInAnyOrderWithRepeats) {
   const Matrix b = a.select_rows(chosen);
   ASSERT_EQ(b.rows(), 5);
   for (Index j = 0; j < 21; ++j)
-    for (std::size_t k = 0; k < chosen.size(); ++k) EXPECT_EQ(b.at(static_cast<Index>(k), j), 0.5 * plain.at(chosen[k], j));
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+      EXPECT_EQ(b.at(static_cast<Index>(k), j), 0.5 * plain.at(chosen[k], j));
   EXPECT_EQ(a.select_rows({}).rows(), 0);
   EXPECT_EQ(a.select_rows({}).cols(), 21);
 }

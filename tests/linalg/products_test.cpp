@@ -124,7 +124,8 @@ TEST(Products, SparseWeightsGiveTheSameMargins) {
   w[16] = 1.1;  // another
   std::vector<double> margins(20000);
   a.multiply(w, margins);
-  for (Index i = 0; i < 20000; ++i) EXPECT_NEAR(margins[static_cast<std::size_t>(i)], 0.7 * plain.at(i, 2) + 1.1 * plain.at(i, 16), 1e-10);
+  for (Index i = 0; i < 20000; ++i)
+    EXPECT_NEAR(margins[static_cast<std::size_t>(i)], 0.7 * plain.at(i, 2) + 1.1 * plain.at(i, 16), 1e-10);
 }
 
 TEST(Products, SeveralRightHandSidesEqualOneAtATime) {
@@ -200,8 +201,8 @@ TEST(Products, WorkWithoutRowsOrColumns) {
 
 TEST(Products, TenMillionColumnsWithFewEntriesCostLittle) {
   const Index cols = 10'000'000;
-  const Matrix a =
-      Matrix::from_rows(cols, std::vector<std::size_t>{0, 2, 3}, std::vector<Index>{5, 9'999'999, 5}, std::vector<double>{1, 0.3, 2});
+  const Matrix a = Matrix::from_rows(cols, std::vector<std::size_t>{0, 2, 3}, std::vector<Index>{5, 9'999'999, 5},
+                                     std::vector<double>{1, 0.3, 2});
   // 16 bytes of table per column.
   EXPECT_LT(a.bytes(), 170'000'000U);
   std::vector<double> w(static_cast<std::size_t>(cols), 1.0), margins(2);

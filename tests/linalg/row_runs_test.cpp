@@ -38,7 +38,8 @@ TEST(RowRuns, DotsAreThoseOfTheMatrix) {
   for (const bool narrow : {false, true}) {  // values that float holds, and values that it does not
     Plain plain = mixed(97, 40, 2);
     const Matrix stored =
-        narrow ? plain.matrix().with_stored_values([](Index, Index, double v) { return v == 0 ? 0.0 : 0.5; }) : plain.matrix();
+        narrow ? plain.matrix().with_stored_values([](Index, Index, double v) { return v == 0 ? 0.0 : 0.5; })
+               : plain.matrix();
     std::vector<double> scale(40), w(40);
     std::iota(scale.begin(), scale.end(), 1.0);
     for (std::size_t j = 0; j < 40; ++j) w[j] = 1.0 / (3.0 + static_cast<double>(j));
@@ -51,7 +52,8 @@ TEST(RowRuns, DotsAreThoseOfTheMatrix) {
     for (std::size_t b = 0; b < records.size(); ++b) {
       const auto i = static_cast<Index>(records[b]);
       double size = 0;  // of the terms: sums in another order differ by rounding at that size
-      for (const RowEntry& entry : scaled.row(i)) size += std::abs(entry.value * w[static_cast<std::size_t>(entry.column)]);
+      for (const RowEntry& entry : scaled.row(i))
+        size += std::abs(entry.value * w[static_cast<std::size_t>(entry.column)]);
       EXPECT_NEAR(plain_dots[b], stored.row_dot(i, w), 1e-14 * size);
       EXPECT_NEAR(scaled_dots[b], scaled.row_dot(i, w), 1e-14 * size);
     }

@@ -12,7 +12,8 @@ using namespace parley::linalg;
 
 namespace {
 
-constexpr std::array kKinds = {SketchKind::kGaussian, SketchKind::kHadamard, SketchKind::kCountSketch, SketchKind::kOsnap};
+constexpr std::array kKinds = {SketchKind::kGaussian, SketchKind::kHadamard, SketchKind::kCountSketch,
+                               SketchKind::kOsnap};
 
 Sketch make(SketchKind kind, Index m, Index n, std::uint64_t seed) {
   return Sketch({.kind = kind, .rows = m, .columns = n, .seed = seed, .blocks = 3});

@@ -42,8 +42,9 @@ TEST(TopK, AgreesWithASortOnManyTies) {
     for (double& v : x) v = static_cast<int>(random() % 7) - 3;
     std::vector<Index> order(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) order[i] = static_cast<Index>(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](Index a, Index b) { return std::abs(x[static_cast<std::size_t>(a)]) > std::abs(x[static_cast<std::size_t>(b)]); });
+    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+      return std::abs(x[static_cast<std::size_t>(a)]) > std::abs(x[static_cast<std::size_t>(b)]);
+    });
     const std::size_t k = random() % x.size();
     order.resize(k);
     std::sort(order.begin(), order.end());

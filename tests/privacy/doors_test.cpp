@@ -3,6 +3,7 @@
 // uses it. The same procedure must reject each door with a sensitivity of 0.8 of that, which is the law at
 // epsilon / 0.8. One call raises a false alarm with probability at most 1e-9 (statistics.h), all of this file
 // together below 1e-8.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "parley/privacy/gate.h"
+#include "parley/privacy/mechanisms/label_laplace.h"
 #include "parley/privacy/score_board.h"
 #include "parley/privacy/sensitivity/class_labels.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
@@ -21,6 +23,7 @@
 #include "tests/privacy/mechanisms/reference.h"
 #include "tests/privacy/mechanisms/statistics.h"
 #include "tests/privacy/with_ledger.h"
+#include "tests/support/sanitized.h"
 
 using namespace parley;
 using namespace parley::privacy;
@@ -86,18 +89,21 @@ TEST_F(Doors, SelectFollowsTheExponentialMechanismAtTheStatedSensitivity) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(1);
     Gate gate = this->gate(Exponential{epsilon}, bits);
-    return follows(exponential_law(), kDraws, [&] { return gate.select(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+    return follows(exponential_law(), kDraws,
+                   [&] { return gate.release(sums_->scores(VertexRule{}), ByExponential{*Epsilon::make(epsilon)}); });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
 }
 
 TEST_F(Doors, NoisyMaxFollowsItsLawAtTheStatedSensitivity) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   const auto law = reference::noisy_max_laplace(scores_, 2 * sensitivity_ / kEpsilon);
   const auto door = [&](double epsilon) {
     SeededGenerator bits(2);
     Gate gate = this->gate(Pure{epsilon}, bits);
-    return follows(law, kDraws / 2, [&] { return gate.noisy_max(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+    return follows(law, kDraws / 2,
+                   [&] { return gate.release(sums_->scores(VertexRule{}), ByNoisyMax{*Epsilon::make(epsilon)}); });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -116,23 +122,12 @@ TEST_F(Doors, AScoreBoardFollowsTheExponentialMechanismAtItsSensitivity) {
 }
 
 // The board has the pairs +-s; VertexRule lists them as -g, +g with s = -g, in the same order.
-namespace {
-struct FirstOfPair {
-  static constexpr std::size_t kSides = 1;
-  [[nodiscard]] static double score(std::size_t, double gradient) { return -gradient; }
-  [[nodiscard]] static double slope(std::size_t) { return 1; }
-  [[nodiscard]] static double offset(std::size_t) { return 0; }
-};
-}  // namespace
-template <>
-inline constexpr bool parley::privacy::kProvedSlope<FirstOfPair> = true;  // linear
-
 TEST_F(Doors, ASignedBoardFollowsTheExponentialMechanismAtItsSensitivity) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(4);
     Gate gate = this->gate(Exponential{epsilon}, bits);
     SignedBoard board = *SignedBoard::open(gate, {*Epsilon::make(epsilon), sensitivity_}, kCols);
-    EXPECT_TRUE(board.set_all(sums_->scores(FirstOfPair{})));
+    EXPECT_TRUE(board.set_all(sums_->scores(DescentRule{})));
     return follows(exponential_law(), kDraws, [&] { return board.select(); });
   };
   EXPECT_TRUE(door(kEpsilon));
@@ -140,7 +135,8 @@ TEST_F(Doors, ASignedBoardFollowsTheExponentialMechanismAtItsSensitivity) {
 }
 
 TEST_F(Doors, AShrinkingBoardFollowsTheExponentialMechanismAtItsSensitivity) {
-  ResidualSums sums = *ResidualSums::make(*features_, std::vector<double>(kRows, -0.25), {.radius = 0.01, .label_bound = 1, .steps = 1});
+  ResidualSums sums = *ResidualSums::make(*features_, std::vector<double>(kRows, -0.25),
+                                          {.radius = 0.01, .label_bound = 1, .steps = 1});
   sums.add(1, 0.01);
   constexpr double kShrunk = 0.75;
   // The scores as a board of both signs has them, from the ceilings of a point: a ceiling there is the
@@ -176,14 +172,16 @@ TEST_F(Doors, SelectByKeyFollowsTheExponentialMechanismAtTheStatedSensitivity) {
     records.insert(records.end(), 20, i < 6 ? -0.5 : 0.5);
   }
   const auto scores = *clipped_scores(Private(Contributions{records, 21}), rule);
-  const auto law =
-      reference::exponential_mechanism(Gate::in_the_clear(scores, Unprotected{}).value(), kEpsilon / (2 * scores.sensitivity()));
+  const auto law = reference::exponential_mechanism(Gate::in_the_clear(scores, Unprotected{}).value(),
+                                                    kEpsilon / (2 * scores.sensitivity()));
   const auto door = [&](double epsilon) {
     SeededGenerator bits(6);
     EXPECT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(1e9), *Delta::make(0.5)}));
     Gate gate = std::move(*Gate::open(*ledger_, kPatients, "by key " + std::to_string(epsilon), bits));
     int drawn = 0;
-    return follows(law, kFew, [&] { return gate.select(scores, *Epsilon::make(epsilon), std::to_string(++drawn)); });
+    return follows(law, kFew, [&] {
+      return gate.release(scores, ByExponential{*Epsilon::make(epsilon)}, Keyed{std::to_string(++drawn)});
+    });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -194,13 +192,16 @@ TEST_F(Doors, PermuteAndFlipFollowsItsLawAtTheStatedSensitivity) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(7);
     Gate gate = this->gate(Pure{epsilon}, bits);
-    return follows(law, kDraws, [&] { return gate.permute_and_flip(sums_->scores(VertexRule{}), *Epsilon::make(epsilon)); });
+    return follows(law, kDraws, [&] {
+      return gate.release(sums_->scores(VertexRule{}), ByPermuteAndFlip{*Epsilon::make(epsilon)});
+    });
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
 }
 
 TEST_F(Doors, TheBestTwoFollowTwoExponentialMechanismsBothWays) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   const std::size_t all = scores_.size();
   const std::vector<double> one = exponential_law();
   std::vector<double> law(all * all, 0.0);  // by first and second pick
@@ -213,14 +214,15 @@ TEST_F(Doors, TheBestTwoFollowTwoExponentialMechanismsBothWays) {
       Gate gate = this->gate(Exponential{epsilon}, bits, 2 * kDraws);
       std::vector<double> counts(law.size(), 0.0);
       for (int i = 0; i < kDraws; ++i) {
-        const auto best = gate.top_k(sums_->scores(VertexRule{}), {2, picking}, *Epsilon::make(epsilon));
+        const auto best = gate.release(sums_->scores(VertexRule{}), BestOf{2, *Epsilon::make(epsilon), picking});
         if (!best) {
           ADD_FAILURE() << best.error().message;
           return false;
         }
         counts[best->value()[0] * all + best->value()[1]] += 1;
       }
-      EXPECT_FALSE(gate.top_k(sums_->scores(VertexRule{}), {1, picking}, *Epsilon::make(epsilon))) << "both picks are paid for";
+      EXPECT_FALSE(gate.release(sums_->scores(VertexRule{}), BestOf{1, *Epsilon::make(epsilon), picking}))
+          << "both picks are paid for";
       return statistics::p_value(counts, law, kDraws) > statistics::kAlarm;
     };
     EXPECT_TRUE(door(kEpsilon));
@@ -234,11 +236,12 @@ TEST_F(Doors, RandomisedResponseFollowsItsLawForTheUnitLabel) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(9);
     Gate gate = this->gate(Pure{epsilon}, bits, 1, kDiagnoses);
-    const auto told = gate.randomised_response(labels, *Epsilon::make(epsilon));
+    const auto told = gate.release(labels, ByRandomisedResponse{*Epsilon::make(epsilon)});
     EXPECT_TRUE(told) << told.error().message;
     std::vector<double> counts(3, 0.0);
     for (const std::size_t label : told->value()) counts.at(label) += 1;
-    EXPECT_FALSE(gate.randomised_response(labels, *Epsilon::make(epsilon))) << "the same labels again cost again";
+    EXPECT_FALSE(gate.release(labels, ByRandomisedResponse{*Epsilon::make(epsilon)}))
+        << "the same labels again cost again";
     return statistics::p_value(counts, std::vector<double>{other, 1 - 2 * other, other}, kLabels) > statistics::kAlarm;
   };
   EXPECT_TRUE(door(kEpsilon));
@@ -255,12 +258,14 @@ TEST_F(Doors, LaplaceOnLabelsFollowsItsLawForTheUnitLabel) {
   const auto door = [&](double epsilon) {
     SeededGenerator bits(10);
     Gate gate = this->gate(LabelLaplace::make(epsilon, kClasses)->event(), bits, 1, kDiagnoses);
-    const auto told = gate.laplace(labels, *Epsilon::make(epsilon));
+    const auto told = gate.release(labels, ByOneHotLaplace{*Epsilon::make(epsilon)});
     EXPECT_TRUE(told) << told.error().message;
     std::vector<std::int64_t> cells;
     for (std::size_t i = 0; i < told->value().size(); ++i)
-      cells.push_back(static_cast<std::int64_t>(std::floor((told->value()[i] - (i % kClasses == 1 ? 1 : 0)) * kEpsilon / 2)));
-    return statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law) > statistics::kAlarm;
+      cells.push_back(
+          static_cast<std::int64_t>(std::floor((told->value()[i] - (i % kClasses == 1 ? 1 : 0)) * kEpsilon / 2)));
+    return statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law) >
+           statistics::kAlarm;
   };
   EXPECT_TRUE(door(kEpsilon));
   EXPECT_FALSE(door(kEpsilon / kTooSmall));
@@ -276,11 +281,11 @@ TEST_F(Doors, LabelsArePaidFromAPurseOfTheirUnitAndNothingElse) {
   const auto of_labels = *class_labels(labels, {.classes = 2});
   const auto of_records = *class_labels(labels, {.classes = 2, .unit = Unit::kRecord});
   Gate diagnoses = gate(Pure{20}, bits, 1, kDiagnoses), patients = gate(Pure{20}, bits);
-  EXPECT_FALSE(patients.randomised_response(of_labels, much));
-  EXPECT_FALSE(patients.laplace(of_labels, much));
-  EXPECT_FALSE(diagnoses.randomised_response(of_records, much));
-  EXPECT_TRUE(patients.randomised_response(of_records, much));
-  const auto told = diagnoses.randomised_response(of_labels, much);
+  EXPECT_FALSE(patients.release(of_labels, ByRandomisedResponse{much}));
+  EXPECT_FALSE(patients.release(of_labels, ByOneHotLaplace{much}));
+  EXPECT_FALSE(diagnoses.release(of_records, ByRandomisedResponse{much}));
+  EXPECT_TRUE(patients.release(of_records, ByRandomisedResponse{much}));
+  const auto told = diagnoses.release(of_labels, ByRandomisedResponse{much});
   ASSERT_TRUE(told) << told.error().message;
   EXPECT_EQ(told->value(), (std::vector<std::size_t>{0, 0, 1}))
       << "what is no class counts as class 0; this is the truth but for one in 10^8";
@@ -291,13 +296,14 @@ TEST_F(Doors, WhatIsReleasedByKeyIsChargedAsItWasDrawn) {
   const Epsilon half = *Epsilon::make(0.5);
   const ClipRule rule{.bound = 1.0, .grain = {-10}};
   const auto scores = *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), rule);
-  for (const Purse& purse : {kPatients, kDiagnoses}) ASSERT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(100), *Delta::make(1e-6)}));
+  for (const Purse& purse : {kPatients, kDiagnoses})
+    ASSERT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(100), *Delta::make(1e-6)}));
   Gate patients = std::move(*Gate::open(*ledger_, kPatients, "by key", bits));
-  ASSERT_TRUE(patients.permute_and_flip(scores, half, "flip"));
-  EXPECT_FALSE(patients.permute_and_flip(scores, half, "flip")) << "a key is used once";
-  EXPECT_FALSE(patients.top_k(scores, {4}, half, "four of three"));
-  ASSERT_TRUE(patients.top_k(scores, {2, Picking::kOneShot}, half, "one shot"));
-  ASSERT_TRUE(patients.top_k(scores, {3, Picking::kPeeling}, half, "peeled"));
+  ASSERT_TRUE(patients.release(scores, ByPermuteAndFlip{half}, Keyed{"flip"}));
+  EXPECT_FALSE(patients.release(scores, ByPermuteAndFlip{half}, Keyed{"flip"})) << "a key is used once";
+  EXPECT_FALSE(patients.release(scores, BestOf{4, half}, Keyed{"four of three"}));
+  ASSERT_TRUE(patients.release(scores, BestOf{2, half, Picking::kOneShot}, Keyed{"one shot"}));
+  ASSERT_TRUE(patients.release(scores, BestOf{3, half, Picking::kPeeling}, Keyed{"peeled"}));
   const auto spent = ledger_->spent(kPatients);
   ASSERT_EQ(spent->charges, 3);
   const std::vector<Event> drawn = {{Pure{0.5}, 1}, {Exponential{0.5}, 5}};
@@ -305,22 +311,24 @@ TEST_F(Doors, WhatIsReleasedByKeyIsChargedAsItWasDrawn) {
 
   const auto labels = *class_labels(Private(std::vector<std::size_t>{0, 1, 1}), {.classes = 2});
   Gate diagnoses = std::move(*Gate::open(*ledger_, kDiagnoses, "by key", bits));
-  ASSERT_TRUE(diagnoses.randomised_response(labels, half, "response"));
-  const auto rows = diagnoses.laplace(labels, half, "rows");
+  ASSERT_TRUE(diagnoses.release(labels, ByRandomisedResponse{half}, Keyed{"response"}));
+  const auto rows = diagnoses.release(labels, ByOneHotLaplace{half}, Keyed{"rows"});
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->value().size(), 6U);
-  EXPECT_EQ(ledger_->spent(kDiagnoses)->events, (std::vector<Event>{{Pure{0.5}, 1}, {LabelLaplace::make(0.5, 2)->event(), 1}}));
+  EXPECT_EQ(ledger_->spent(kDiagnoses)->events,
+            (std::vector<Event>{{Pure{0.5}, 1}, {LabelLaplace::make(0.5, 2)->event(), 1}}));
 }
 
 TEST_F(Doors, AReplayTellsPicksAndLabelsAgain) {
   SeededGenerator bits(13);
   const Epsilon one = *Epsilon::make(1);
-  const auto labels = *class_labels(Private(std::vector<std::size_t>{0, 1, 1, 0, 1}), {.classes = 2, .unit = Unit::kRecord});
+  const auto labels =
+      *class_labels(Private(std::vector<std::size_t>{0, 1, 1, 0, 1}), {.classes = 2, .unit = Unit::kRecord});
   const Reservation both{.step = {{Exponential{1}, 3}, {Pure{1}, 1}}};
   const auto run = [&](Gate& gate) {
     EXPECT_TRUE(gate.reserve(both, *Delta::make(1e-6)));
-    std::vector<std::size_t> seen = gate.top_k(sums_->scores(VertexRule{}), {3}, one)->value();
-    const auto told = gate.randomised_response(labels, one)->value();
+    std::vector<std::size_t> seen = gate.release(sums_->scores(VertexRule{}), BestOf{3, one})->value();
+    const auto told = gate.release(labels, ByRandomisedResponse{one})->value();
     seen.insert(seen.end(), told.begin(), told.end());
     return seen;
   };
@@ -330,4 +338,23 @@ TEST_F(Doors, AReplayTellsPicksAndLabelsAgain) {
   const auto first = run(gate);
   Gate again = Gate::replay(gate.transcript(), kPatients);
   EXPECT_EQ(run(again), first);
+}
+
+// Whether scores are on a grid already and who pays are two questions: every answer to both is released alike.
+TEST_F(Doors, ScoresOfEitherKindArePaidEitherWay) {
+  SeededGenerator bits(14);
+  const Epsilon half = *Epsilon::make(0.5);
+  const auto on_grid = *clipped_scores(Private(Contributions{{0, 1, 0, 0, 1, 0}, 3}), {.bound = 1.0, .grain = {-10}});
+  Gate planned = gate(Exponential{0.5}, bits, 3);
+  EXPECT_TRUE(planned.release(on_grid, ByExponential{half}));
+  EXPECT_TRUE(planned.release(on_grid, BestOf{2, half}));
+  EXPECT_FALSE(planned.release(on_grid, ByExponential{half})) << "three picks were paid for";
+  const Purse purse{"one by one", Unit::kRecord, Neighbours::kReplaceOne};
+  ASSERT_TRUE(ledger_->set_budget(purse, {*Epsilon::make(100), *Delta::make(1e-6)}));
+  Gate keyed = std::move(*Gate::open(*ledger_, purse, "scores", bits));
+  EXPECT_TRUE(keyed.release(sums_->scores(VertexRule{}), ByExponential{half}, Keyed{"select"}));
+  EXPECT_TRUE(keyed.release(sums_->scores(VertexRule{}), ByNoisyMax{half}, Keyed{"maximum"}));
+  EXPECT_TRUE(keyed.release(sums_->value<L2>(0), Deviation{4.0}, Keyed{"number"}));
+  EXPECT_FALSE(keyed.release(sums_->value<L2>(0), Deviation{4.0}, Keyed{"number"})) << "a key is used once";
+  EXPECT_EQ(ledger_->spent(purse)->charges, 3);
 }

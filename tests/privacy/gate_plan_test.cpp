@@ -8,6 +8,7 @@
 
 #include "parley/privacy/accounting/step_noise.h"
 #include "parley/privacy/gate.h"
+#include "parley/privacy/paid_runs.h"
 #include "parley/privacy/score_board.h"
 #include "parley/privacy/sensitivity/batch_sum.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
@@ -35,12 +36,17 @@ class GatePlanTest : public WithLedger {
   void allow(double epsilon, double delta = 1e-6, Composition composition = Composition::kPlans) {
     ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(delta), composition}));
   }
-  Gate gate(Bits& bits, const std::string& run = "run") { return std::move(*Gate::open(*ledger_, kPatients, run, bits)); }
-  StepNoise noise(std::int64_t steps, const Target& target = kTarget) {
-    return *step_noise(target,
-                       {.steps = steps, .share = 0.5, .value_sensitivity = ExactSums::value_grain().grains(sums_->value_sensitivity())});
+  Gate gate(Bits& bits, const std::string& run = "run") {
+    return std::move(*Gate::open(*ledger_, kPatients, run, bits));
   }
-  Deviation deviation(const StepNoise& noise) const { return {std::ldexp(noise.value_sigma, ExactSums::value_grain().exponent)}; }
+  StepNoise noise(std::int64_t steps, const Target& target = kTarget) {
+    return *step_noise(target, {.steps = steps,
+                                .share = 0.5,
+                                .value_sensitivity = ExactSums::value_grain().grains(sums_->value_sensitivity())});
+  }
+  Deviation deviation(const StepNoise& noise) const {
+    return {std::ldexp(noise.value_sigma, ExactSums::value_grain().exponent)};
+  }
 
   static constexpr Index kRows = 40, kCols = 8;
   std::optional<GridFeatures> features_;
@@ -71,17 +77,18 @@ TEST_F(GatePlanTest, DrawsCountAgainstThePlanAndEndWithIt) {
   allow(1.0);
   SeededGenerator bits(1);
   Gate gate = this->gate(bits);
-  EXPECT_FALSE(gate.gaussian(sums_->value<L2>(0), Deviation{1.0})) << "nothing was reserved";
+  EXPECT_FALSE(gate.release(sums_->value<L2>(0), Deviation{1.0})) << "nothing was reserved";
   const StepNoise planned = noise(3);
   ASSERT_EQ(*gate.reserve({.step = planned.step, .steps = 3}, kTarget.delta), 3);
   for (int t = 0; t < 3; ++t) {
-    ASSERT_TRUE(gate.select(sums_->scores(VertexRule{}), *Epsilon::make(planned.selection_epsilon)));
-    ASSERT_TRUE(gate.gaussian(sums_->value<L2>(0), deviation(planned)));
+    ASSERT_TRUE(gate.release(sums_->scores(VertexRule{}), ByExponential{*Epsilon::make(planned.selection_epsilon)}));
+    ASSERT_TRUE(gate.release(sums_->value<L2>(0), deviation(planned)));
   }
-  const auto beyond = gate.gaussian(sums_->value<L2>(0), deviation(planned));
+  const auto beyond = gate.release(sums_->value<L2>(0), deviation(planned));
   ASSERT_FALSE(beyond);
   EXPECT_EQ(beyond.error().fault, Fault::kBudgetEnded);
-  EXPECT_FALSE(gate.gaussian(sums_->value<L2>(0), Deviation{0.5 * deviation(planned).sigma})) << "not a mechanism of the plan";
+  EXPECT_FALSE(gate.release(sums_->value<L2>(0), Deviation{0.5 * deviation(planned).sigma}))
+      << "not a mechanism of the plan";
   EXPECT_EQ(gate.releases(), 6);
   EXPECT_EQ(ledger_->spent(kPatients)->charges, 1) << "one durable charge for the whole plan";
 }
@@ -132,9 +139,10 @@ TEST_F(GatePlanTest, AReplayedTranscriptGivesTheSameValuesWhateverTheData) {
     std::vector<double> seen;
     EXPECT_TRUE(gate.reserve({.step = planned.step, .steps = 4}, kTarget.delta));
     for (int t = 0; t < 4; ++t) {
-      const std::size_t index = gate.select(sums.scores(VertexRule{}), *Epsilon::make(planned.selection_epsilon))->value();
+      const std::size_t index =
+          gate.release(sums.scores(VertexRule{}), ByExponential{*Epsilon::make(planned.selection_epsilon)})->value();
       seen.push_back(static_cast<double>(index));
-      seen.push_back(gate.gaussian(sums.value<L2>(index / 2), deviation(planned))->value());
+      seen.push_back(gate.release(sums.value<L2>(index / 2), deviation(planned))->value());
     }
     return seen;
   };
@@ -146,7 +154,7 @@ TEST_F(GatePlanTest, AReplayedTranscriptGivesTheSameValuesWhateverTheData) {
   Gate again = Gate::replay(gate.transcript(), kPatients);
   EXPECT_EQ(run(again, nothing), first);
   EXPECT_FALSE(again.claims_valid());
-  EXPECT_FALSE(again.gaussian(nothing.value<L2>(0), deviation(planned))) << "plan and transcript have ended";
+  EXPECT_FALSE(again.release(nothing.value<L2>(0), deviation(planned))) << "plan and transcript have ended";
 }
 
 TEST_F(GatePlanTest, NoiseFromASeedIsWrittenDownAsVoid) {
@@ -161,8 +169,8 @@ TEST_F(GatePlanTest, NoiseFromASeedIsWrittenDownAsVoid) {
   const auto entries = *ledger_->entries();
   EXPECT_EQ(entries[1].kind, "void-plan");
   EXPECT_EQ(entries[2].kind, "plan");
-  EXPECT_FALSE(simulated.gaussian(sums_->value<L2>(0), deviation(planned))->claimed());
-  EXPECT_TRUE(real.gaussian(sums_->value<L2>(0), deviation(planned))->claimed());
+  EXPECT_FALSE(simulated.release(sums_->value<L2>(0), deviation(planned))->claimed());
+  EXPECT_TRUE(real.release(sums_->value<L2>(0), deviation(planned))->claimed());
   ASSERT_TRUE(ledger_->verify());
 }
 
@@ -196,13 +204,13 @@ TEST_F(GatePlanTest, ASampledSumCostsASampledGaussian) {
   for (int t = 0; t < 2; ++t) {
     Batch batch = *gate.sample(sampling, kRows);
     const std::vector<double> derivatives(batch.records().size(), 0.5);
-    const auto released = gate.gaussian(sum.sum(std::move(batch), derivatives), Deviation{sigma});
+    const auto released = gate.release(sum.sum(std::move(batch), derivatives), Deviation{sigma});
     ASSERT_TRUE(released) << released.error().message;
     EXPECT_EQ(released->value().size(), static_cast<std::size_t>(kCols));
   }
   Batch batch = *gate.sample(sampling, kRows);
   const std::vector<double> derivatives(batch.records().size(), 0.5);
-  EXPECT_FALSE(gate.gaussian(sum.sum(std::move(batch), derivatives), Deviation{sigma}));
+  EXPECT_FALSE(gate.release(sum.sum(std::move(batch), derivatives), Deviation{sigma}));
 }
 
 // Another sampled Gaussian is another sample: the same records cannot be summed, nor a sum released, a second time.
@@ -212,14 +220,15 @@ TEST_F(GatePlanTest, ASampleAndItsSumAreUsedUp) {
   Gate gate = this->gate(bits);
   BatchSum sum = *BatchSum::make(*features_, {.norm_bound = 1});
   const double sigma = 4.0;
-  ASSERT_TRUE(gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), 0.9}, 1}}, .steps = 3}, kTarget.delta));
+  ASSERT_TRUE(
+      gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), 0.9}, 1}}, .steps = 3}, kTarget.delta));
   Batch batch = *gate.sample(*PoissonSampling::make(0.9), kRows);
   ASSERT_FALSE(batch.records().empty());
   const std::vector<double> derivatives(batch.records().size(), 0.5);
   auto once = sum.sum(std::move(batch), derivatives);
   EXPECT_TRUE(batch.records().empty());  // NOLINT(bugprone-use-after-move): that is the point
-  ASSERT_TRUE(gate.gaussian(std::move(once), Deviation{sigma}));
-  EXPECT_TRUE(gate.gaussian(std::move(once), Deviation{sigma})->value().empty());  // NOLINT(bugprone-use-after-move)
+  ASSERT_TRUE(gate.release(std::move(once), Deviation{sigma}));
+  EXPECT_TRUE(gate.release(std::move(once), Deviation{sigma})->value().empty());  // NOLINT(bugprone-use-after-move)
 }
 
 TEST_F(GatePlanTest, AGateWithoutRandomnessRefusesToSample) {
@@ -240,7 +249,9 @@ TEST_F(GatePlanTest, TheBestOfManyRunsIsChargedOnceAndHandsOutTheRunsThatWereDra
   const RandomRepetitions repetitions = *RandomRepetitions::make(3);
   const ClipRule rule{.bound = 1.0, .grain = {-10}};
   const auto value = *clipped_sum_l2(Private(std::vector<double>{1, 1, 1}), rule);
-  const auto event = [&](double sigma) { return *Gate::gaussian_event(value.sensitivity(), rule.grain, Deviation{sigma}); };
+  const auto event = [&](double sigma) {
+    return *Gate::gaussian_event(value.sensitivity(), rule.grain, Deviation{sigma});
+  };
   const std::vector<Plan> plans = {{kPatients.neighbours, {event(40)}}, {kPatients.neighbours, {event(60)}}};
   const Plan score{kPatients.neighbours, {event(50)}};
   auto runs = gate.reserve_best_of(repetitions, plans, score, kTarget.delta);
@@ -255,10 +266,10 @@ TEST_F(GatePlanTest, TheBestOfManyRunsIsChargedOnceAndHandsOutTheRunsThatWereDra
     const double sigma = run.setting == 0 ? 40 : 60;
     EXPECT_FALSE(run.training.reserve({.step = {event(100 - sigma)}}, kTarget.delta)) << "another setting's plan";
     EXPECT_TRUE(run.training.reserve({.step = {event(sigma)}}, kTarget.delta));
-    EXPECT_TRUE(run.training.gaussian(value, Deviation{sigma}));
-    EXPECT_FALSE(run.training.gaussian(value, Deviation{sigma})) << "twice";
+    EXPECT_TRUE(run.training.release(value, Deviation{sigma}));
+    EXPECT_FALSE(run.training.release(value, Deviation{sigma})) << "twice";
     EXPECT_TRUE(run.scoring.reserve({.step = {event(50)}}, kTarget.delta));
-    const auto released = run.scoring.gaussian(value, Deviation{50});
+    const auto released = run.scoring.release(value, Deviation{50});
     EXPECT_FALSE(released->claimed()) << "the noise came from a seed";
     scores.push_back(released->value().front());
     return Scored{scores.back(), first_of(*released)};
@@ -266,7 +277,8 @@ TEST_F(GatePlanTest, TheBestOfManyRunsIsChargedOnceAndHandsOutTheRunsThatWereDra
   const auto best = std::move(*runs).best<double>(once);
   ASSERT_TRUE(best);
   EXPECT_EQ(*best, *std::max_element(scores.begin(), scores.end()));
-  EXPECT_FALSE(std::move(*runs).best<double>(once)) << "a second time";  // NOLINT(bugprone-use-after-move): that is the point
+  EXPECT_FALSE(std::move(*runs).best<double>(once))
+      << "a second time";  // NOLINT(bugprone-use-after-move): that is the point
   allow(0.001);
   Gate poor = this->gate(bits, "poor");
   EXPECT_FALSE(poor.reserve_best_of(repetitions, plans, score, kTarget.delta));
@@ -278,7 +290,8 @@ TEST_F(GatePlanTest, NoiseThatCannotBeDrawnIsNotPaidFor) {
   Gate gate = this->gate(bits);
   for (const double sigma : {0x1p41, 0x1p-21}) {
     EXPECT_FALSE(gate.reserve({.step = {{Gaussian{sigma, 1}, 1}}}, kTarget.delta));
-    EXPECT_FALSE(gate.reserve({.once = {{DiscreteLaplace{sigma, 1, 1}, 1}}, .step = {{Gaussian{1, 1}, 1}}}, kTarget.delta));
+    EXPECT_FALSE(
+        gate.reserve({.once = {{DiscreteLaplace{sigma, 1, 1}, 1}}, .step = {{Gaussian{1, 1}, 1}}}, kTarget.delta));
   }
   EXPECT_EQ(ledger_->entries()->size(), 1U) << "the budget alone";
 }
@@ -295,12 +308,13 @@ TEST_F(GatePlanTest, PaidRunsComeOutOnceHoweverTheyEnd) {
   using Scored = PaidRuns::Scored<int>;
   const auto well = [&](PaidRuns::Run& run) -> Result<Scored> {
     EXPECT_TRUE(run.scoring.reserve({.step = plan.events}, kTarget.delta));
-    return Scored{0, first_of(*run.scoring.gaussian(value, Deviation{50}))};
+    return Scored{0, first_of(*run.scoring.release(value, Deviation{50}))};
   };
   const auto failing = [](PaidRuns::Run&) -> Result<Scored> { return fail(failed("")); };
   PaidRuns runs = paid();
   EXPECT_FALSE(std::move(runs).best<int>(failing));
-  EXPECT_FALSE(std::move(runs).best<int>(well)) << "after a failure";  // NOLINT(bugprone-use-after-move): that is the point
+  EXPECT_FALSE(std::move(runs).best<int>(well))
+      << "after a failure";  // NOLINT(bugprone-use-after-move): that is the point
   PaidRuns stopped = paid();
   int done = 0;
   EXPECT_FALSE(std::move(stopped).best<int>([&](PaidRuns::Run& run) -> Result<Scored> {
@@ -341,7 +355,7 @@ TEST_F(GatePlanTest, PaidRunsDrawTheirSettingsUniformlyAndShareNoSample) {
     const Batch batch = *run.training.sample(*PoissonSampling::make(0.5), 64);
     samples.insert({batch.records().begin(), batch.records().end()});
     EXPECT_TRUE(run.scoring.reserve({.step = plan.events}, kTarget.delta));
-    return Scored{0, first_of(*run.scoring.gaussian(value, Deviation{50}))};
+    return Scored{0, first_of(*run.scoring.release(value, Deviation{50}))};
   };
   while (runs_done < 500) {
     auto runs = gate.reserve_best_of(repetitions, std::vector<Plan>(4, plan), plan, kTarget.delta);
@@ -349,7 +363,8 @@ TEST_F(GatePlanTest, PaidRunsDrawTheirSettingsUniformlyAndShareNoSample) {
     ASSERT_TRUE(std::move(*runs).best<int>(once));
   }
   EXPECT_EQ(static_cast<double>(samples.size()), runs_done);
-  // Each count is within six deviations of a quarter: a false alarm in fewer than one of 1e8 seeds, and the seed is fixed.
+  // Each count is within six deviations of a quarter: a false alarm in fewer than one of 1e8 seeds, and the seed is
+  // fixed.
   for (const double count : drawn) EXPECT_NEAR(count, runs_done / 4, 6 * std::sqrt(runs_done * 3 / 16));
 }
 
@@ -362,15 +377,17 @@ TEST_F(GatePlanTest, ASampledSumIsRightByRowsAndByPasses) {
     Gate gate = this->gate(bits, rate < 1 ? "rows" : "pass");
     BatchSum sum = *BatchSum::make(*features_, {.constant = true});
     const double sigma = 4 * sum.contribution();
-    EXPECT_TRUE(gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), rate}, 1}}, .steps = 1}, kTarget.delta));
+    EXPECT_TRUE(
+        gate.reserve({.step = {{SubsampledGaussian{sigma / sum.contribution(), rate}, 1}}, .steps = 1}, kTarget.delta));
     Batch batch = *gate.sample(*PoissonSampling::make(rate), kRows);
     std::vector<double> left(kCols + 1, 0.0);
     for (const std::size_t record : batch.records()) {
-      for (Index j = 0; j < kCols; ++j) left[static_cast<std::size_t>(j)] -= 0.25 * features_->matrix().at(static_cast<Index>(record), j);
+      for (Index j = 0; j < kCols; ++j)
+        left[static_cast<std::size_t>(j)] -= 0.25 * features_->matrix().at(static_cast<Index>(record), j);
       left[kCols] -= 0.25;
     }
     const std::vector<double> derivatives(batch.records().size(), 0.25);
-    const auto told = gate.gaussian(sum.sum(std::move(batch), derivatives), Deviation{sigma});
+    const auto told = gate.release(sum.sum(std::move(batch), derivatives), Deviation{sigma});
     EXPECT_TRUE(told) << told.error().message;
     for (std::size_t c = 0; told && c < left.size(); ++c) left[c] += told->value()[c];
     return left;
@@ -406,7 +423,7 @@ TEST_F(GatePlanTest, AResumedRunIsNotChargedAgainAndHasWhatWasLeft) {
   {
     Gate gate = this->gate(bits);
     ASSERT_EQ(*gate.reserve(reservation, kTarget.delta), 3);
-    ASSERT_TRUE(gate.gaussian(sums_->value<L2>(0), deviation(planned)));
+    ASSERT_TRUE(gate.release(sums_->value<L2>(0), deviation(planned)));
     kept = gate.progress();
     EXPECT_EQ(kept.plans, 1);
   }
@@ -415,8 +432,8 @@ TEST_F(GatePlanTest, AResumedRunIsNotChargedAgainAndHasWhatWasLeft) {
   EXPECT_EQ(again.progress().left, kept.left) << "before it reserves, what was kept stands";
   ASSERT_EQ(*again.reserve(reservation, kTarget.delta), 3);
   EXPECT_EQ(again.progress().left, kept.left);
-  for (int t = 1; t < 3; ++t) ASSERT_TRUE(again.gaussian(sums_->value<L2>(0), deviation(planned)));
-  EXPECT_FALSE(again.gaussian(sums_->value<L2>(0), deviation(planned))) << "three were paid for";
+  for (int t = 1; t < 3; ++t) ASSERT_TRUE(again.release(sums_->value<L2>(0), deviation(planned)));
+  EXPECT_FALSE(again.release(sums_->value<L2>(0), deviation(planned))) << "three were paid for";
   EXPECT_EQ(again.releases(), 3);
   EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
 }
@@ -431,9 +448,11 @@ TEST_F(GatePlanTest, AResumedRunDrawsFromNoPlanButItsOwn) {
   const auto secure = SecureGenerator::from_system();
   Gate claims = std::move(*Gate::resume(*ledger_, kPatients, "run", **secure, {}, AnswersAreMarked{}));
   EXPECT_FALSE(claims.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "charged as void";
-  Gate unknown = std::move(*Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}, AnswersAreMarked{}));
+  Gate unknown = std::move(
+      *Gate::resume(*ledger_, kPatients, "elsewhere", bits, {.plans = 1, .left = {1, 1}}, AnswersAreMarked{}));
   EXPECT_FALSE(unknown.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "this ledger never held it";
-  Gate more = std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {.plans = 1, .left = {4, 4}}, AnswersAreMarked{}));
+  Gate more =
+      std::move(*Gate::resume(*ledger_, kPatients, "run", bits, {.plans = 1, .left = {4, 4}}, AnswersAreMarked{}));
   EXPECT_FALSE(more.reserve({.step = planned.step, .steps = 3}, kTarget.delta)) << "more left than there was";
   EXPECT_EQ(ledger_->spent(kPatients)->charges, 1);
 }
@@ -447,7 +466,7 @@ TEST_F(GatePlanTest, ARoundThatIsBegunAgainRepeatsItsNoiseWithASeedAndOnlyThen) 
     std::vector<double> values;
     for (const int round : rounds) {
       EXPECT_TRUE(gate.begin_round(round));
-      values.push_back(gate.gaussian(sums_->value<L2>(0), deviation(planned))->value());
+      values.push_back(gate.release(sums_->value<L2>(0), deviation(planned))->value());
     }
     return values;
   };
@@ -458,7 +477,8 @@ TEST_F(GatePlanTest, ARoundThatIsBegunAgainRepeatsItsNoiseWithASeedAndOnlyThen) 
   EXPECT_NE(in_order[0], in_order[1]);
   const auto secure = SecureGenerator::from_system();
   const auto fresh = drawn(**secure, "c", {1, 1, 1});
-  EXPECT_FALSE(fresh[0] == fresh[1] && fresh[1] == fresh[2]) << "false alarm: one in about (deviation in grains)^2, below 1e-6";
+  EXPECT_FALSE(fresh[0] == fresh[1] && fresh[1] == fresh[2])
+      << "false alarm: one in about (deviation in grains)^2, below 1e-6";
 }
 
 TEST_F(GatePlanTest, TheMarkOfWhatLeftMovesForwardOnly) {

@@ -1,3 +1,4 @@
+// labels: slow
 #include "parley/privacy/noisy_total.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include "tests/privacy/mechanisms/reference.h"
 #include "tests/privacy/mechanisms/statistics.h"
 #include "tests/privacy/with_ledger.h"
+#include "tests/support/sanitized.h"
 
 using namespace parley;
 using namespace parley::privacy;
@@ -38,12 +40,17 @@ class NoisyTotalTest : public WithLedger {
   // A gate that paid for so many steps.
   Gate paid(std::int64_t steps) {
     Gate gate = this->gate();
-    EXPECT_TRUE(gate.reserve({.step = {{NoisyTotal::event(sum(), kNoise, kRate), 1}}, .steps = steps}, *Delta::make(1e-6)));
+    EXPECT_TRUE(
+        gate.reserve({.step = {{NoisyTotal::event(sum(), kNoise, kRate), 1}}, .steps = steps}, *Delta::make(1e-6)));
     return gate;
   }
   [[nodiscard]] BatchSum sum() const { return *BatchSum::make(features_, {}); }
-  Batch sample(Gate& gate, std::size_t records = kRows) { return std::move(*gate.sample(*PoissonSampling::make(kRate), records)); }
-  static std::vector<double> derivatives(const Batch& batch) { return std::vector<double>(batch.records().size(), 0.5); }
+  Batch sample(Gate& gate, std::size_t records = kRows) {
+    return std::move(*gate.sample(*PoissonSampling::make(kRate), records));
+  }
+  static std::vector<double> derivatives(const Batch& batch) {
+    return std::vector<double>(batch.records().size(), 0.5);
+  }
 
   SeededGenerator bits_{1};
   GridFeatures features_ = one_column_each();
@@ -108,6 +115,7 @@ TEST_F(NoisyTotalTest, NeedsTheDerivativesOfEveryRecordAndRecordsOfItsTable) {
 // sum of three noises, each test with the false-alarm rate of statistics.h. Noise of one step only is
 // refused.
 TEST_F(NoisyTotalTest, EveryEntryHoldsTheNoiseOfEveryStep) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   constexpr int kSteps = 3, kTotals = 1500;
   std::vector<double> noises;
   Gate gate = paid(kSteps * kTotals);
@@ -130,7 +138,8 @@ TEST_F(NoisyTotalTest, EveryEntryHoldsTheNoiseOfEveryStep) {
       const double cell = std::floor(noise / sigma) + 4;
       if (cell >= 0 && cell < 8) counts[static_cast<std::size_t>(cell)] += 1;
     }
-    for (std::size_t k = 0; k < 8; ++k) law[k] = reference::normal_between(static_cast<double>(k) - 4, static_cast<double>(k) - 3);
+    for (std::size_t k = 0; k < 8; ++k)
+      law[k] = reference::normal_between(static_cast<double>(k) - 4, static_cast<double>(k) - 3);
     return statistics::p_value(counts, law, static_cast<double>(noises.size())) > statistics::kAlarm;
   };
   EXPECT_TRUE(follows(kSteps));

@@ -9,7 +9,8 @@ using namespace parley::privacy;
 
 TEST(Epsilon, RefusesWhatIsNotAPositiveFiniteNumber) {
   EXPECT_TRUE(Epsilon::make(1.0));
-  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) EXPECT_FALSE(Epsilon::make(bad));
+  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
+    EXPECT_FALSE(Epsilon::make(bad));
 }
 
 TEST(Delta, RefusesWhatIsNotAProbabilityStrictlyInside) {

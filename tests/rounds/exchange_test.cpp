@@ -3,77 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
-#include <set>
 
 #include "parley/core/files.h"
 #include "parley/rounds/drive.h"
 #include "tests/rounds/mean_parties.h"
+#include "tests/rounds/scripted.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace parley;
 using namespace parley::rounds;
 using tests::Mean;
+using tests::Scripted;
 using transport::Arrival;
 using wire::Kind;
 
 namespace {
-
-// A channel whose order of arrival, losses and deadlines a test decides. An empty queue means that the
-// deadline passed.
-class Scripted final : public transport::Channel {
- public:
-  explicit Scripted(const Mean& mean) {
-    for (const double value : {1.0, 2.0, 6.0}) {
-      handlers_.push_back(std::make_unique<Handler>(tests::admits(mean, value), ""));
-      join(parties() - 1);
-    }
-  }
-  int parties() const override { return static_cast<int>(handlers_.size()); }
-  void send(std::span<const int> to, const transport::SharedFrame& frame) override {
-    for (const int party : to) {
-      sent.push_back({party, wire::read_frame(*frame)->header});
-      if (silent.contains(party)) continue;
-      if (auto answer = handlers_[static_cast<std::size_t>(party)]->respond(*frame)) push({Arrival::What::kFrame, party, *answer});
-    }
-  }
-  std::optional<Arrival> receive(transport::Clock::time_point deadline) override {
-    if (arrivals.empty()) {
-      ++deadlines;
-      last_deadline = deadline;
-      if (at_deadline) at_deadline();
-      if (arrivals.empty()) return std::nullopt;
-    }
-    Arrival next = std::move(newest_first ? arrivals.back() : arrivals.front());
-    newest_first ? arrivals.pop_back() : arrivals.pop_front();
-    return next;
-  }
-  void drop(int party) override {
-    dropped.push_back(party);
-    arrivals.push_front({Arrival::What::kLeft, party, {}});
-  }
-  void wake() override { arrivals.push_back({Arrival::What::kWoken, -1, {}}); }
-
-  void join(int party) { arrivals.push_back({Arrival::What::kJoined, party, {}}); }
-  void push(Arrival arrival) { arrivals.push_back(std::move(arrival)); }
-  int tasks_to(int party) const {
-    int count = 0;
-    for (const auto& [to, header] : sent) count += to == party && header.kind == Kind::kTask ? 1 : 0;
-    return count;
-  }
-
-  std::deque<Arrival> arrivals;
-  std::set<int> silent;
-  bool newest_first = false;
-  std::function<void()> at_deadline;
-  std::vector<std::pair<int, wire::Header>> sent;
-  std::vector<int> dropped;
-  int deadlines = 0;
-  transport::Clock::time_point last_deadline;
-
- private:
-  std::vector<std::unique_ptr<Handler>> handlers_;
-};
 
 const Mean kMean{.rounds = 6};
 
@@ -84,7 +28,7 @@ Rules rules(OnMissing on_missing, int quorum = 1) {
   return {on_missing, std::chrono::milliseconds(1), quorum};
 }
 
-Result<Outcome<Mean::Iterate>> run(Scripted& channel, Terms with = terms()) {
+Result<DriveResult<Mean::Iterate>> run(Scripted& channel, Terms with = terms()) {
   PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(with)));
   PARLEY_CHECK(exchange.open());
   return drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
@@ -128,7 +72,8 @@ TEST(Exchange, APartyThatRejoinsIsGivenTheTaskOfTheRoundThatRuns) {
   const Communication& sent = exchange->meter().communication();
   EXPECT_EQ(sent.per_party[1].up, sent.per_party[0].up) << "its second introduction belongs to no round";
   EXPECT_EQ(6 * sent.per_party[1].down, 7 * sent.per_party[0].down) << "nor does the job";
-  EXPECT_EQ(sent.around.up, 4 * static_cast<std::int64_t>(wire::kHeaderBytes + std::string_view("value 6.000000").size()));
+  EXPECT_EQ(sent.around.up,
+            4 * static_cast<std::int64_t>(wire::kHeaderBytes + std::string_view("value 6.000000").size()));
 }
 
 TEST(Exchange, ProceedsWithoutAStragglerAtTheDeadline) {
@@ -174,9 +119,9 @@ TEST(Exchange, ALateAnswerToAnEarlierRoundIsIgnored) {
   std::optional<Arrival> kept;
   const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t, const Mean::Iterate&) {
     if (kept) channel.push(*kept);
-    kept =
-        Arrival{Arrival::What::kFrame, 0,
-                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1}, Mean::Reply{1, {99, 99}}))};
+    kept = Arrival{Arrival::What::kFrame, 0,
+                   transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1},
+                                                      Mean::Reply{1, {99, 99}}))};
     return true;
   });
   ASSERT_TRUE(end);
@@ -217,14 +162,13 @@ TEST(Exchange, BadFramesAreRefusedWithACodeAndTheOthersAreUnharmed) {
   EXPECT_EQ(wire::encode(end->iterate), wire::encode(run(undisturbed)->iterate));
 }
 
-// A well-formed frame of the round that runs, whose content is no reply: party b says so instead of
-// answering.
-Result<Outcome<Mean::Iterate>> with_unreadable_reply(Scripted& channel, Rules under) {
+// A well-formed frame of the round that runs, whose content is not a reply: party b says so instead of answering.
+Result<DriveResult<Mean::Iterate>> with_unreadable_reply(Scripted& channel, Rules under) {
   PARLEY_TRY(Exchange exchange, Exchange::make(channel, terms(under)));
   PARLEY_CHECK(exchange.open());
   channel.silent = {1};
-  channel.push(
-      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, "x"))});
+  channel.push({Arrival::What::kFrame, 1,
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, "x"))});
   return drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
 }
 
@@ -251,17 +195,19 @@ TEST(Exchange, APartyThatWillNotGoOnIsMissingWhereARunMayProceedAndEndsItElsewhe
       auto exchange = Exchange::make(channel, terms(proceeds ? rules(OnMissing::kProceed, 2) : Rules{}));
       exchange->open();
       channel.silent = {1};
-      const wire::Header header{.kind = kind, .code = static_cast<std::uint8_t>(privacy::FaultCode::kPastLost), .run = exchange->run()};
+      const wire::Header header{
+          .kind = kind, .code = static_cast<std::uint8_t>(privacy::FaultCode::kPastLost), .run = exchange->run()};
       channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
       const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
       EXPECT_EQ(end.has_value(), proceeds);
       if (!end) continue;
       EXPECT_EQ(end->rounds, 6);
-      EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06) << "half the way to the mean of the two that answered, six times";
+      EXPECT_NEAR(end->iterate.estimate[0], 3.5, 0.06)
+          << "half the way to the mean of the two that answered, six times";
       EXPECT_EQ(channel.deadlines, 0) << "what a code has said need not be waited for, in no round";
       ASSERT_TRUE(exchange->close());
       EXPECT_EQ(channel.deadlines, 0);
-      EXPECT_EQ(exchange->unheard(), "");
+      EXPECT_EQ(exchange->not_told(), "");
     }
 }
 
@@ -280,7 +226,8 @@ TEST(Exchange, APartyWhoseConnectionIsLostHasUntilTheDeadlineToComeBack) {
   const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
   ASSERT_TRUE(end);
   EXPECT_EQ(channel.deadlines, 3);
-  EXPECT_EQ(exchange->meter().communication().answered, (std::vector<std::int64_t>{6, 4, 6})) << "two rounds without it, four with it";
+  EXPECT_EQ(exchange->meter().communication().answered, (std::vector<std::int64_t>{6, 4, 6}))
+      << "two rounds without it, four with it";
 }
 
 TEST(Exchange, APartyThatWouldNotGoOnAndJoinsAnewIsAskedAgain) {
@@ -331,12 +278,13 @@ TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatWillNotAndStaysWithoutIt
   Terms kept = terms(rules(OnMissing::kProceed, 2));
   kept.checkpoint = folder / "checkpoint";
   std::vector<std::string> said;
-  kept.notice = [&](const std::string& what) { said.push_back(what); };
+  kept.notice = [&](const Event& event) { said.push_back(in_words(event)); };
   auto exchange = Exchange::make(channel, kept);
   stay_out(channel, *exchange);
   ASSERT_TRUE(exchange->open());
   EXPECT_EQ(exchange->left_out(), std::vector<int>{1});
-  EXPECT_NE(std::find(said.begin(), said.end(), "b does not take part: the site does not allow this job; the run goes on without it"),
+  EXPECT_NE(std::find(said.begin(), said.end(),
+                      "b does not take part: the site does not allow this job; the run goes on without it"),
             said.end());
   EXPECT_EQ(said.back(), "c is ready; all are here");
   channel.silent.clear();
@@ -393,7 +341,7 @@ TEST(Exchange, ACoordinatorKilledInItsFirstRoundComesBackToTheSamePartiesAndTheS
   EXPECT_EQ(again->meter().communication().answered, (std::vector<std::int64_t>{6, 6, 0}));
 }
 
-// Nobody was asked for anything: who was late may still come.
+// Nobody was asked for anything: a party that was late may still come.
 TEST(Exchange, ACoordinatorKilledBeforeItsFirstTaskAsksEverybodyAnew) {
   TemporaryFolder folder;
   Scripted channel(kMean);
@@ -421,7 +369,8 @@ TEST(Exchange, ARunThatMayProceedBeginsWithoutAPartyThatIsLate) {
   EXPECT_EQ(channel.deadlines, 1);
   channel.silent.clear();
   channel.push(
-      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({.kind = Kind::kReady, .run = exchange->run()}, std::string_view()))});
+      {Arrival::What::kFrame, 1,
+       transport::shared(wire::make_frame({.kind = Kind::kReady, .run = exchange->run()}, std::string_view()))});
   channel.join(2);
   const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
   ASSERT_TRUE(end) << end.error().message;
@@ -459,11 +408,12 @@ TEST(Exchange, SaysWhoIsThereWhoLeftAndForWhomItWaits) {
   Scripted channel(kMean);
   Terms told = terms();
   std::vector<std::string> said;
-  told.notice = [&](const std::string& what) { said.push_back(what); };
+  told.notice = [&](const Event& event) { said.push_back(in_words(event)); };
   auto exchange = Exchange::make(channel, told);
   ASSERT_TRUE(exchange->open());
-  EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a, b, c", "a joined", "b joined", "c joined", "a is ready; waiting for: b, c",
-                                            "b is ready; waiting for: c", "c is ready; all are here"}));
+  EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a, b, c", "a joined", "b joined", "c joined",
+                                            "a is ready; waiting for: b, c", "b is ready; waiting for: c",
+                                            "c is ready; all are here"}));
   said.clear();
   channel.silent = {1};
   channel.at_deadline = [&] {
@@ -481,7 +431,7 @@ TEST(Exchange, SaysWhoIsThereWhoLeftAndForWhomItWaits) {
   EXPECT_EQ(said[4], "b is ready; all are here");
   said.clear();
   ASSERT_TRUE(exchange->close());
-  EXPECT_TRUE(said.empty()) << "who leaves when the run is over is no news";
+  EXPECT_TRUE(said.empty()) << "a party that leaves when the run is over is not news";
 }
 
 TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {
@@ -608,7 +558,9 @@ struct OlderCheckpoint {
   std::vector<int> left_out;
   std::string iterate;
   Communication communication;
-  static void fields(auto& self, auto&& visit) { visit(self.job, self.introductions, self.left_out, self.iterate, self.communication); }
+  static void fields(auto& self, auto&& visit) {
+    visit(self.job, self.introductions, self.left_out, self.iterate, self.communication);
+  }
 };
 
 TEST(Exchange, ACheckpointThatDoesNotSayWhetherTheRunHasBegunIsRefused) {
@@ -616,10 +568,12 @@ TEST(Exchange, ACheckpointThatDoesNotSayWhetherTheRunHasBegunIsRefused) {
   Scripted channel(kMean);
   Terms kept = terms();
   kept.checkpoint = folder / "checkpoint";
-  ASSERT_TRUE(write_atomically(kept.checkpoint, wire::make_frame({.kind = Kind::kKept}, OlderCheckpoint{.job = kept.job})));
+  ASSERT_TRUE(
+      write_atomically(kept.checkpoint, wire::make_frame({.kind = Kind::kKept}, OlderCheckpoint{.job = kept.job})));
   const auto exchange = Exchange::make(channel, kept);
   ASSERT_FALSE(exchange);
-  EXPECT_NE(exchange.error().message.find("is no checkpoint of this version"), std::string::npos) << exchange.error().message;
+  EXPECT_NE(exchange.error().message.find("is not a checkpoint of this version"), std::string::npos)
+      << exchange.error().message;
 }
 
 TEST(Exchange, WhoHasNotHeardOfTheEndIsNamed) {
@@ -629,31 +583,32 @@ TEST(Exchange, WhoHasNotHeardOfTheEndIsNamed) {
   ASSERT_TRUE(drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange));
   channel.silent = {1};
   ASSERT_TRUE(exchange->close());
-  EXPECT_EQ(exchange->unheard(), "b");
+  EXPECT_EQ(exchange->not_told(), "b");
 }
 
 // Party b says this in round 1 instead of answering.
-Result<Outcome<Mean::Iterate>> with_reply_of_b(Scripted& channel, Terms with, const Mean::Reply& reply,
-                                               std::optional<Exchange>* kept = nullptr) {
+Result<DriveResult<Mean::Iterate>> with_reply_of_b(Scripted& channel, Terms with, const Mean::Reply& reply,
+                                                   std::optional<Exchange>* kept = nullptr) {
   PARLEY_TRY(Exchange exchange, Exchange::make(channel, std::move(with)));
   PARLEY_CHECK(exchange.open());
   channel.silent = {1};
-  channel.push(
-      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, reply))});
+  channel.push({Arrival::What::kFrame, 1,
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange.run(), .round = 1}, reply))});
   auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, exchange);
   if (kept != nullptr) kept->emplace(std::move(exchange));
   return end;
 }
 
 TEST(Exchange, AReplyThatCannotBeTrueIsTheFaultOfItsPartyAndOfNobodyElse) {
-  const std::vector<Mean::Reply> lies = {{1, {}},         {1, {1}},          {1, {1, 2, 3}}, {1, std::vector<double>(100000, 0.5)},
-                                         {1, {1e101, 0}}, {1, {0, -1.7e308}}};
+  const std::vector<Mean::Reply> lies = {
+      {1, {}}, {1, {1}}, {1, {1, 2, 3}}, {1, std::vector<double>(100000, 0.5)}, {1, {1e101, 0}}, {1, {0, -1.7e308}}};
   for (const Mean::Reply& lie : lies) {
     Scripted waiting(kMean);
     const auto ended = with_reply_of_b(waiting, terms(), lie);
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().exit_code(), 1) << "nobody's input is bad";
-    EXPECT_EQ(ended.error().message.find("round 1: the reply of party 'b' cannot be used: it "), 0U) << ended.error().message;
+    EXPECT_EQ(ended.error().message.find("round 1: the reply of party 'b' cannot be used: it "), 0U)
+        << ended.error().message;
     Scripted channel(kMean);
     std::optional<Exchange> exchange;
     const auto end = with_reply_of_b(channel, terms(rules(OnMissing::kProceed, 2)), lie, &exchange);
@@ -663,7 +618,7 @@ TEST(Exchange, AReplyThatCannotBeTrueIsTheFaultOfItsPartyAndOfNobodyElse) {
     EXPECT_EQ(channel.deadlines, 0) << "nobody waits for it, in no round";
     ASSERT_TRUE(exchange->close());
     EXPECT_EQ(channel.deadlines, 0);
-    EXPECT_EQ(exchange->unheard(), "");
+    EXPECT_EQ(exchange->not_told(), "");
   }
 }
 
@@ -676,19 +631,21 @@ TEST(Exchange, TheLargestValueIsTheJobs) {
   Scripted again(kMean);
   const auto end = run(again, terms(bounded));
   ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().message, "round 1: the reply of party 'c' cannot be used: it holds a number beyond rounds.largest_value");
+  EXPECT_EQ(end.error().message,
+            "round 1: the reply of party 'c' cannot be used: it holds a number beyond rounds.largest_value");
 }
 
 TEST(Exchange, APartyWhoseReplyCouldNotBeUsedHasNoPartInTheRest) {
   Scripted channel(kMean);
   Terms told = terms(rules(OnMissing::kProceed, 2));
   std::vector<std::string> said;
-  told.notice = [&](const std::string& what) { said.push_back(what); };
+  told.notice = [&](const Event& event) { said.push_back(in_words(event)); };
   auto exchange = Exchange::make(channel, told);
   exchange->open();
   channel.silent = {1};
   channel.push({Arrival::What::kFrame, 1,
-                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1}, Mean::Reply{1, {7}}))});
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1},
+                                                   Mean::Reply{1, {7}}))});
   const auto end = drive<Mean>(kMean, {0, {0, 0}}, *exchange, [&](std::int64_t, const Mean::Iterate&) {
     channel.silent.clear();
     channel.join(1);  // and again
@@ -697,10 +654,10 @@ TEST(Exchange, APartyWhoseReplyCouldNotBeUsedHasNoPartInTheRest) {
   ASSERT_TRUE(end);
   EXPECT_EQ(channel.tasks_to(1), 1) << "no other than the first";
   EXPECT_EQ(exchange->meter().communication().answered[1], 0);
-  EXPECT_NE(
-      std::find(said.begin(), said.end(),
-                "round 1: the reply of party 'b' cannot be used: it does not have the size of the estimate; the run goes on without it"),
-      said.end());
+  EXPECT_NE(std::find(said.begin(), said.end(),
+                      "round 1: the reply of party 'b' cannot be used: it does not have the size of the estimate; the "
+                      "run goes on without it"),
+            said.end());
   EXPECT_TRUE(std::any_of(channel.sent.begin(), channel.sent.end(), [](const auto& frame) {
     return frame.first == 1 && frame.second.kind == Kind::kRefuse &&
            frame.second.code == static_cast<std::uint8_t>(wire::Refusal::kBegunWithout);
@@ -717,7 +674,8 @@ TEST(Exchange, ACodeOfAPartyNeverEndsARunThatMayProceedAndNeverSpendsABudgetThat
         auto exchange = Exchange::make(channel, terms(under));
         const auto fault = [&] {
           channel.silent = {1};
-          const wire::Header header{.kind = Kind::kFault, .code = static_cast<std::uint8_t>(code), .run = exchange->run(), .round = round};
+          const wire::Header header{
+              .kind = Kind::kFault, .code = static_cast<std::uint8_t>(code), .run = exchange->run(), .round = round};
           channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame(header))});
         };
         if (round == 0) fault();
@@ -730,7 +688,9 @@ TEST(Exchange, ACodeOfAPartyNeverEndsARunThatMayProceedAndNeverSpendsABudgetThat
         }
         ASSERT_TRUE(opened) << opened.error().message;
         if (round == 1) fault();
-        channel.at_deadline = [&] { channel.silent.clear(), channel.join(1); };  // 4: it failed, and may answer the next round
+        channel.at_deadline = [&] {
+          channel.silent.clear(), channel.join(1);
+        };  // 4: it failed, and may answer the next round
         const auto end = drive(kMean, Mean::Iterate{0, {0, 0}}, *exchange);
         EXPECT_EQ(end.has_value(), proceeds) << code;
         if (end) {
@@ -761,9 +721,11 @@ TEST(Exchange, APartyThatGivesUpARoundAndThenAnswersItIsCountedOnce) {
   exchange->open();
   channel.silent = {1, 2};
   const auto code = static_cast<std::uint8_t>(privacy::FaultCode::kInternal);
-  channel.push({Arrival::What::kFrame, 1, transport::shared(wire::make_frame({Kind::kFault, code, exchange->run(), 1}))});
+  channel.push(
+      {Arrival::What::kFrame, 1, transport::shared(wire::make_frame({Kind::kFault, code, exchange->run(), 1}))});
   channel.push({Arrival::What::kFrame, 1,
-                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1}, Mean::Reply{1, {2, 20}}))});
+                transport::shared(wire::make_frame({.kind = Kind::kReply, .run = exchange->run(), .round = 1},
+                                                   Mean::Reply{1, {2, 20}}))});
   channel.at_deadline = [&] {
     channel.silent.clear();
     channel.join(2);  // c is slow, not lost

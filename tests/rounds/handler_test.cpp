@@ -111,7 +111,8 @@ TEST_F(HandlerTest, ARunThatIsOverStaysOver) {
     Handler site = handler(folder.path());
     site.respond(opening());
     site.respond(task(1));
-    EXPECT_EQ(header(site.respond(wire::make_frame({.kind = Kind::kClose, .run = kRun, .round = 1}))).kind, Kind::kClose);
+    EXPECT_EQ(header(site.respond(wire::make_frame({.kind = Kind::kClose, .run = kRun, .round = 1}))).kind,
+              Kind::kClose);
     EXPECT_TRUE(site.over());
     expect_refusal(site.respond(task(2)), Refusal::kWrongRun);
   }
@@ -120,6 +121,38 @@ TEST_F(HandlerTest, ARunThatIsOverStaysOver) {
   EXPECT_EQ(header(refused).kind, Kind::kFault);
   EXPECT_EQ(header(refused).code, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed));
   EXPECT_EQ(header(site.respond(opening({7}))).kind, Kind::kReady) << "another run may begin";
+}
+
+// Whoever is not asked in every round answers the next that asks it, up to the last that the job promises.
+TEST_F(HandlerTest, RoundsThatWereSkippedStaySkippedAndThePromiseIsOfRounds) {
+  const Admit admits = tests::admits(kMean, 2);
+  const auto process = [&] {
+    return Handler(
+        [&](const Opening& about) -> Result<Admission> {
+          PARLEY_TRY(Admission admission, admits(about));
+          admission.rounds = 8;
+          return admission;
+        },
+        folder.path(), [this](const SiteEvent& event) { events.push_back(event); });
+  };
+  Bytes third;
+  {
+    Handler site = process();
+    site.respond(opening());
+    third = **site.respond(task(3));
+  }
+  Handler site = process();  // killed while it was not asked
+  site.respond(opening());
+  EXPECT_EQ(**site.respond(task(3)), third);
+  const auto seventh = site.respond(task(7));
+  EXPECT_EQ(header(seventh).kind, Kind::kReply);
+  EXPECT_EQ(wire::decode<Mean::Reply>(wire::read_frame(**seventh)->payload)->answered, 2) << "its memory came back";
+  for (const int round : {3, 4, 6}) expect_refusal(site.respond(task(round)), Refusal::kOldRound);
+  EXPECT_EQ(**site.respond(task(7)), **seventh);
+  expect_fault(site.respond(task(9)), privacy::FaultCode::kNotAllowed);
+  EXPECT_EQ(events.back().what, SiteEvent::What::kBeyondPromise);
+  EXPECT_EQ(events.back().promised, 8);
+  EXPECT_EQ(header(site.respond(task(8))).kind, Kind::kReply);
 }
 
 TEST_F(HandlerTest, CountsWhatLeftThroughRestarts) {
@@ -163,11 +196,12 @@ TEST_F(HandlerTest, DamagedStateIsNotGuessedAt) {
 TEST_F(HandlerTest, ATaskThatDoesNotFitIsACodeWithoutText) {
   Handler site = handler("");
   site.respond(opening());
-  const auto fault = site.respond(wire::make_frame({.kind = Kind::kTask, .run = kRun, .round = 1}, Mean::Task{{1, 2, 3}}));
+  const auto fault =
+      site.respond(wire::make_frame({.kind = Kind::kTask, .run = kRun, .round = 1}, Mean::Task{{1, 2, 3}}));
   EXPECT_EQ(header(fault).kind, Kind::kFault);
   EXPECT_EQ(header(fault).code, static_cast<std::uint8_t>(privacy::FaultCode::kBadTask));
   EXPECT_EQ((*fault)->size(), wire::kHeaderBytes);
-  EXPECT_NE(events.back().text.find("size of the data"), std::string::npos) << "the site knows why";
+  EXPECT_NE(events.back().why.find("size of the data"), std::string::npos) << "the site knows why";
   EXPECT_EQ(header(site.respond(task(1))).kind, Kind::kReply) << "the round can still be answered";
 }
 
@@ -304,7 +338,8 @@ TEST_F(HandlerTest, WhatNobodyVouchesForIsRefusedWithoutAChecksum) {
   expect_refusal(site.respond(unchecked(task(1))), Refusal::kDamaged);
   EXPECT_EQ(unfinished_runs(folder.path()).front().second.rounds, 0);
   const auto reply = site.respond(unchecked(task(1)), wire::Unchecked::kAllowed);
-  EXPECT_EQ(wire::read_frame(**reply, wire::kDefaultLimit, wire::Unchecked::kAllowed)->header.kind, Kind::kReply) << "in one program";
+  EXPECT_EQ(wire::read_frame(**reply, wire::kDefaultLimit, wire::Unchecked::kAllowed)->header.kind, Kind::kReply)
+      << "in one program";
 }
 
 TEST_F(HandlerTest, ADiskThatTakesNothingIsACodeOfItsOwnUntilTheRunIsOpenedAnew) {
@@ -371,9 +406,8 @@ TEST_F(HandlerTest, RunsThatAreNeverClosedAreBoundedAndThoseWithoutAnswersGoFirs
   EXPECT_TRUE(has(200)) << "it has answered";
   EXPECT_TRUE(has(150)) << "it was opened last";
   EXPECT_FALSE(has(1));
-  const auto forgotten = std::count_if(events.begin(), events.end(), [](const SiteEvent& event) {
-    return event.what == SiteEvent::What::kForgotten;
-  });
+  const auto forgotten = std::count_if(
+      events.begin(), events.end(), [](const SiteEvent& event) { return event.what == SiteEvent::What::kForgotten; });
   EXPECT_EQ(forgotten, 151 - 64) << "and the site hears of it";
   EXPECT_EQ(header(site.respond(task(1, 0, {150}))).kind, Kind::kReply);
 }

@@ -1,5 +1,4 @@
-// The smallest algorithm: parties hold vectors, the coordinator walks to their mean, each party's part
-// counted.
+// The smallest algorithm: parties hold vectors, the coordinator walks to their mean, each party's part counted.
 #pragma once
 #include <vector>
 
@@ -30,15 +29,18 @@ struct Mean {
 
   Task ask(const Iterate& iterate) const { return {iterate.estimate}; }
 
-  Result<privacy::Released<Reply>> answer(const Task& task, const Data& data, Memory& memory, privacy::Gate& gate) const {
-    if (task.estimate.size() != data.size()) return fail(bad_input({.field = "task"}, "must have the size of the data"));
+  Result<privacy::Released<Reply>> answer(const Task& task, const Data& data, Memory& memory,
+                                          privacy::Gate& gate) const {
+    if (task.estimate.size() != data.size())
+      return fail(bad_input({.field = "task"}, "must have the size of the data"));
     Reply reply{++memory.answered, data};
     for (std::size_t j = 0; j < data.size(); ++j) reply.difference[j] -= task.estimate[j];
     return gate.unprotected(privacy::Private(std::move(reply)));
   }
 
   Result<void> check(const Iterate& iterate, int, const Reply& reply) const {
-    if (reply.difference.size() != iterate.estimate.size()) return fail(failed("it does not have the size of the estimate"));
+    if (reply.difference.size() != iterate.estimate.size())
+      return fail(failed("it does not have the size of the estimate"));
     return {};
   }
 

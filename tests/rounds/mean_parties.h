@@ -10,9 +10,9 @@
 
 namespace parley::tests {
 
-inline std::unique_ptr<rounds::Party<Mean>> mean_party(const Mean& mean, double value) {
-  return std::make_unique<rounds::Party<Mean>>(mean, std::vector<double>{value, 10 * value},
-                                               rounds::without_privacy(privacy::Unprotected{}));
+inline std::unique_ptr<rounds::AlgorithmParty<Mean>> mean_party(const Mean& mean, double value) {
+  return std::make_unique<rounds::AlgorithmParty<Mean>>(mean, std::vector<double>{value, 10 * value},
+                                                        rounds::without_privacy(privacy::Unprotected{}));
 }
 
 inline rounds::Admit admits(const Mean& mean, double value) {

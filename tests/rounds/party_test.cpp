@@ -97,10 +97,11 @@ TEST(Tasks, ThatCannotBeReadAreRefusedEachTime) {
   EXPECT_FALSE(tasks.read({.round = 1}, cut));
 }
 
-TEST(Party, BesideOthersAnswersItsOwnTask) {
-  std::vector<std::unique_ptr<Party<Numbers>>> parties;
+TEST(AlgorithmParty, BesideOthersAnswersItsOwnTask) {
+  std::vector<std::unique_ptr<AlgorithmParty<Numbers>>> parties;
   for (int p = 0; p < 3; ++p)
-    parties.push_back(std::make_unique<Party<Numbers>>(Numbers{}, Numbers::Data{}, without_privacy(privacy::Unprotected{})));
+    parties.push_back(
+        std::make_unique<AlgorithmParty<Numbers>>(Numbers{}, Numbers::Data{}, without_privacy(privacy::Unprotected{})));
   const auto end = simulate<Numbers>({}, {}, std::move(parties));
   ASSERT_TRUE(end);
   EXPECT_EQ(end->outcome.iterate.told, (std::vector<double>{0, 1, 2, 10, 11, 12, 20, 21, 22}));

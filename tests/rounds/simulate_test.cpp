@@ -11,8 +11,8 @@ using tests::Mean;
 
 namespace {
 
-std::vector<std::unique_ptr<Party<Mean>>> parties(const Mean& mean) {
-  std::vector<std::unique_ptr<Party<Mean>>> made;
+std::vector<std::unique_ptr<AlgorithmParty<Mean>>> parties(const Mean& mean) {
+  std::vector<std::unique_ptr<AlgorithmParty<Mean>>> made;
   for (const double value : {1.0, 2.0, 6.0}) made.push_back(tests::mean_party(mean, value));
   return made;
 }
@@ -30,7 +30,8 @@ TEST(Simulation, CarriesAnAlgorithmThroughItsBytes) {
 
 TEST(Simulation, AnObserverCanStopIt) {
   const Mean mean{.rounds = 40};
-  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean), [](std::int64_t round, const Mean::Iterate&) { return round < 5; });
+  const auto end = simulate<Mean>(mean, {0, {0, 0}}, parties(mean),
+                                  [](std::int64_t round, const Mean::Iterate&) { return round < 5; });
   EXPECT_EQ(end->outcome.iterate.round, 5);
   EXPECT_EQ(end->outcome.ended, Ended::kStopped);
 }

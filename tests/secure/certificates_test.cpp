@@ -41,7 +41,8 @@ TEST(Certificates, APartyMayDialAndTheCoordinatorMayBeDialled) {
   const auto coordinator = issue(*authority, "coordinator", {});
   ASSERT_TRUE(clinic && coordinator);
   EXPECT_TRUE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_CLIENT));
-  EXPECT_FALSE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_SERVER)) << "a party cannot pose as the coordinator";
+  EXPECT_FALSE(accepted(authority->certificate, clinic->certificate, X509_PURPOSE_SSL_SERVER))
+      << "a party cannot pose as the coordinator";
   EXPECT_TRUE(accepted(authority->certificate, coordinator->certificate, X509_PURPOSE_SSL_SERVER));
   EXPECT_FALSE(accepted(authority->certificate, coordinator->certificate, X509_PURPOSE_SSL_CLIENT));
 }
@@ -62,7 +63,8 @@ TEST(Certificates, APartyCannotIssueOthers) {
 
 TEST(Certificates, NamesAndKeysThatDoNotFitAreRefused) {
   const auto authority = make_authority("study", {});
-  for (const char* bad : {"", "a b", "x,DNS:coordinator", "../x", ".hidden", "\xc3\xa9"}) EXPECT_FALSE(issue(*authority, bad, {})) << bad;
+  for (const char* bad : {"", "a b", "x,DNS:coordinator", "../x", ".hidden", "\xc3\xa9"})
+    EXPECT_FALSE(issue(*authority, bad, {})) << bad;
   const auto other = make_authority("other", {});
   EXPECT_FALSE(issue({authority->certificate, other->key}, "clinic", {}));
   EXPECT_FALSE(issue({"nonsense", "nonsense"}, "clinic", {}));
@@ -70,7 +72,8 @@ TEST(Certificates, NamesAndKeysThatDoNotFitAreRefused) {
 
 namespace {
 
-std::string flaw(const std::string& authority, const KeyPair& own, const std::string& name, std::time_t now = std::time(nullptr)) {
+std::string flaw(const std::string& authority, const KeyPair& own, const std::string& name,
+                 std::time_t now = std::time(nullptr)) {
   const auto found = flaw_of(authority, own, name, now);
   if (!found) return "none";
   const char* in = found->in == Flaw::In::kAuthority ? "ca " : found->in == Flaw::In::kKey ? "key " : "";
@@ -88,13 +91,17 @@ TEST(Certificates, WhatTheOthersWouldNotBelieveIsFoundBeforeAnyoneIsDialled) {
   const KeyPair coordinator = *issue(ours, "coordinator", {30});
   EXPECT_EQ(flaw(ours.certificate, clinic, "clinic"), "none");
   EXPECT_EQ(flaw(ours.certificate, coordinator, "coordinator"), "none");
-  EXPECT_EQ(flaw(theirs.certificate + ours.certificate, clinic, "clinic"), "none") << "two authorities, while keys change";
-  EXPECT_EQ(flaw(theirs.certificate, clinic, "clinic"), "is not of the authority in ca.pem; both must be from one parley keys init");
-  EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, insurer.key}, "clinic"), "key is not the key of the certificate beside it");
+  EXPECT_EQ(flaw(theirs.certificate + ours.certificate, clinic, "clinic"), "none")
+      << "two authorities, while keys change";
+  EXPECT_EQ(flaw(theirs.certificate, clinic, "clinic"),
+            "is not from the authority in ca.pem; both must be from one parley keys init");
+  EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, insurer.key}, "clinic"),
+            "key is not the key of the certificate beside it");
   EXPECT_EQ(flaw(ours.certificate, insurer, "clinic"), "is the certificate of 'insurer', not of 'clinic'");
-  EXPECT_EQ(flaw("", clinic, "clinic"), "ca is no certificate (PEM)");
-  EXPECT_EQ(flaw(ours.certificate, {"clinic", clinic.key}, "clinic"), "is no certificate (PEM)");
-  EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, clinic.certificate}, "clinic"), "key is no key (PEM without a passphrase)");
+  EXPECT_EQ(flaw("", clinic, "clinic"), "ca is not a certificate (PEM)");
+  EXPECT_EQ(flaw(ours.certificate, {"clinic", clinic.key}, "clinic"), "is not a certificate (PEM)");
+  EXPECT_EQ(flaw(ours.certificate, {clinic.certificate, clinic.certificate}, "clinic"),
+            "key is not a key (PEM without a passphrase)");
   constexpr std::time_t kDay = 86400;
   const std::time_t now = std::time(nullptr);
   EXPECT_TRUE(begins(flaw(ours.certificate, clinic, "clinic", now + 31 * kDay), "expired on 20"));

@@ -9,8 +9,9 @@
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "parley-test-XXXXXX").string();
+  TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryFolder(const std::filesystem::path& in) {
+    std::string name = (in / "parley-test-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -1,4 +1,5 @@
 // Who may come in at the coordinator's door, how many, and for how long.
+// labels: slow
 #include "parley/transport/grpc/front.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +127,8 @@ TEST(Front, PartiesStayAndComeInBesideStrangers) {
   ASSERT_TRUE(end) << end.error().message;
   ASSERT_TRUE(exchange->close());
   EXPECT_EQ(wire::encode(end->iterate), wire::encode(tests::simulated(mean).outcome.iterate));
-  for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(exchange->meter().communication().answered[p], 8) << "and nobody was cut off";
+  for (std::size_t p = 0; p < 3; ++p)
+    EXPECT_EQ(exchange->meter().communication().answered[p], 8) << "and nobody was cut off";
   for (const auto& stranger : strangers) stranger->is_turned_away();
 }
 
@@ -143,14 +145,18 @@ TEST(Front, AMemberWhoIsNoPartyIsTurnedAwayWithAWord) {
 
 TEST(Front, AnAddressThatIsTakenIsRefused) {
   const auto server = listen(256, kLong);
-  EXPECT_FALSE(GrpcServer::listen(
-      {.address = tests::loopback(server->port()), .credentials = tests::credentials("coordinator"), .parties = tests::kNames}));
+  EXPECT_FALSE(GrpcServer::listen({.address = tests::loopback(server->port()),
+                                   .credentials = tests::credentials("coordinator"),
+                                   .parties = tests::kNames}));
 }
 
 // By whichever address it came, a party is known for one, and stays longer than a stranger may.
 TEST(Front, NamesOfHostsAndBothFamiliesCanBeListenedOn) {
-  const bool v6 = GrpcServer::listen({.address = "[::1]:0", .credentials = tests::credentials("coordinator"), .parties = {"a"}}).has_value();
-  std::vector<std::pair<std::string, std::string>> ways{{"127.0.0.1", "127.0.0.1"}, {"0.0.0.0", "127.0.0.1"}, {"localhost", "localhost"}};
+  const bool v6 =
+      GrpcServer::listen({.address = "[::1]:0", .credentials = tests::credentials("coordinator"), .parties = {"a"}})
+          .has_value();
+  std::vector<std::pair<std::string, std::string>> ways{
+      {"127.0.0.1", "127.0.0.1"}, {"0.0.0.0", "127.0.0.1"}, {"localhost", "localhost"}};
   if (v6) ways.insert(ways.end(), {{"[::1]", "[::1]"}, {"0.0.0.0", "[::1]"}, {"[::]", "127.0.0.1"}});
   for (const auto& way : ways) {
     const std::string &at = way.first, &dialled = way.second;
@@ -162,20 +168,24 @@ TEST(Front, NamesOfHostsAndBothFamiliesCanBeListenedOn) {
     GrpcClient client({.address = dialled + ":" + std::to_string((*server)->port()),
                        .credentials = tests::credentials("a"),
                        .finished = [&] { return handler.over(); }});
-    std::thread party([&] { EXPECT_TRUE(client.serve([&](std::string_view frame) { return handler.respond(frame); })); });
+    std::thread party(
+        [&] { EXPECT_TRUE(client.serve([&](std::string_view frame) { return handler.respond(frame); })); });
     std::vector<std::string> said;
     Terms terms{.parties = {"a"}, .job = "job"};
-    terms.notice = [&](const std::string& what) { said.push_back(what); };
+    terms.notice = [&](const Event& event) { said.push_back(in_words(event)); };
     auto exchange = Exchange::make(**server, terms);
     EXPECT_TRUE(exchange->open()) << at;
     // A stranger who comes after the party goes before the run does.
     EXPECT_TRUE(drive<Mean>(mean, {0, {0, 0}}, *exchange, [&](std::int64_t, const Mean::Iterate&) {
-      if (dialled == "127.0.0.1") Stranger((*server)->port()).is_turned_away();
-      else std::this_thread::sleep_for(kSoon / 2);
+      if (dialled == "127.0.0.1")
+        Stranger((*server)->port()).is_turned_away();
+      else
+        std::this_thread::sleep_for(kSoon / 2);
       return true;
     }));
     EXPECT_TRUE(exchange->close());
     party.join();
-    EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a", "a joined", "a is ready; all are here"})) << at << " " << dialled;
+    EXPECT_EQ(said, (std::vector<std::string>{"waiting for: a", "a joined", "a is ready; all are here"}))
+        << at << " " << dialled;
   }
 }

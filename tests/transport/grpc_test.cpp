@@ -62,7 +62,8 @@ TEST(Grpc, FramesBeyondTheLimitOfAMessagePassInChunks) {
 
 TEST(Grpc, AFrameBeyondTheAgreedLimitEndsTheConnection) {
   auto server = tests::listen(kNames, 1000);
-  tests::Dialled party(server->port(), credentials("a"), [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
+  tests::Dialled party(server->port(), credentials("a"),
+                       [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   const int a = 0;
   server->send({&a, 1}, shared("hello"));
@@ -71,7 +72,8 @@ TEST(Grpc, AFrameBeyondTheAgreedLimitEndsTheConnection) {
 
 TEST(Grpc, ALimitThatIsSetLaterHoldsForConnectionsThatAreThereAndForNewOnes) {
   auto server = tests::listen(kNames);
-  tests::Dialled party(server->port(), credentials("a"), [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
+  tests::Dialled party(server->port(), credentials("a"),
+                       [](std::string_view) { return shared(wire::Bytes(5000, 'x')); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   const int a = 0;
   server->send({&a, 1}, shared("hello"));
@@ -89,7 +91,8 @@ TEST(Grpc, ALimitThatIsSetLaterHoldsForConnectionsThatAreThereAndForNewOnes) {
 
 TEST(Grpc, LargeFramesThatWaitAreAllReadInTheEnd) {
   auto server = tests::listen(kNames);
-  tests::Dialled party(server->port(), credentials("a"), [](std::string_view) { return shared(wire::Bytes(3 << 20, 'x')); });
+  tests::Dialled party(server->port(), credentials("a"),
+                       [](std::string_view) { return shared(wire::Bytes(3 << 20, 'x')); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   const int a = 0;
   for (int frame = 0; frame < 6; ++frame) server->send({&a, 1}, shared("hello"));
@@ -108,8 +111,7 @@ TEST(Grpc, ACertificateThatNamesNoPartyIsTurnedAway) {
   EXPECT_NE(turned_away.error().message.find("turns this party away"), std::string::npos);
 }
 
-// Nobody joins: the wait is what a handshake takes many times over, and waiting longer could only fail the
-// test.
+// Nobody joins: the wait is what a handshake takes many times over, and waiting longer could only fail the test.
 TEST(Grpc, ACertificateOfAnotherAuthorityNeverGetsIn) {
   auto server = tests::listen(kNames);
   Credentials forged = credentials("a", *secure::make_authority("study", {}));
@@ -122,14 +124,15 @@ TEST(Grpc, AConnectionThatEndsWithoutAWordIsNoticedInWords) {
   auto server = tests::listen(kNames);
   std::promise<std::string> said;
   std::atomic<bool> told = false;
-  const auto notice = [&](const std::string& what) {
-    if (!told.exchange(true)) said.set_value(what);
+  const auto notice = [&](const DialEvent& event) {
+    if (!told.exchange(true)) said.set_value(in_words(event));
   };
   GrpcClient client({.address = tests::loopback(server->port()), .credentials = credentials("a"), .notice = notice});
   std::thread party([&] { EXPECT_TRUE(client.serve([](std::string_view) { return std::nullopt; })); });
   EXPECT_EQ(next(*server).what, Arrival::What::kJoined);
   server.reset();
-  EXPECT_NE(said.get_future().get().find(" yet: who answers ended the connection without a word"), std::string::npos);
+  EXPECT_NE(said.get_future().get().find(" yet: whoever answers ended the connection without a word"),
+            std::string::npos);
   client.stop();
   party.join();
 }
@@ -195,7 +198,7 @@ TEST(Dialling, APartyThatWaitsToDialAgainStopsAtOnce) {
       GrpcClient client({.address = tests::loopback(port),
                          .credentials = tests::credentials("a"),
                          .notice =
-                             [&](const std::string&) {
+                             [&](const DialEvent&) {
                                if (!std::exchange(once, true)) said.set_value();
                              },
                          .first_pause = std::chrono::hours(1)});
@@ -208,7 +211,8 @@ TEST(Dialling, APartyThatWaitsToDialAgainStopsAtOnce) {
     }
     ended.set_value();
   });
-  ASSERT_EQ(ended.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready) << "it ends before its pause does";
+  ASSERT_EQ(ended.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready)
+      << "it ends before its pause does";
   party.join();
 }
 
@@ -231,13 +235,14 @@ TEST(Handshake, SaysWhichCertificateIsNotBelievedAndWhy) {
   Credentials stranger = tests::credentials("a", others);
   stranger.authority = tests::authority().certificate;
   EXPECT_EQ(doubt(*good, stranger),
-            "who answers does not believe this site's certificate: it is not from the authority of theirs");
-  EXPECT_EQ(doubt(*good, expired("a")),
-            "who answers does not believe this site's certificate: it has expired");
-  EXPECT_EQ(doubt(*good, tests::credentials("a", others)), "the certificate of who answers is not from the authority in ca.pem");
+            "whoever answers does not trust this site's certificate: it is not from their authority");
+  EXPECT_EQ(doubt(*good, expired("a")), "whoever answers does not trust this site's certificate: it has expired");
+  EXPECT_EQ(doubt(*good, tests::credentials("a", others)),
+            "the certificate of whoever answers is not from the authority in ca.pem");
   EXPECT_EQ(doubt(*server_as(expired("coordinator")), party),
-            "the certificate of who answers has expired, by the clock of this machine");
+            "the certificate of whoever answers has expired, by the clock of this machine");
   const std::string not_a_coordinator = doubt(*server_as(tests::credentials("b")), party);
-  EXPECT_TRUE(not_a_coordinator.starts_with("the certificate of who answers is ")) << not_a_coordinator;
-  EXPECT_EQ(secure::doubt_of(tests::loopback(1), party.authority, {party.certificate, party.key}, kCoordinator), "") << "nobody there";
+  EXPECT_TRUE(not_a_coordinator.starts_with("the certificate of whoever answers is ")) << not_a_coordinator;
+  EXPECT_EQ(secure::doubt_of(tests::loopback(1), party.authority, {party.certificate, party.key}, kCoordinator), "")
+      << "nobody there";
 }

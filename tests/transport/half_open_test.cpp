@@ -1,4 +1,5 @@
 // Networks that break without saying so, and networks that crawl.
+// labels: slow faults
 #include <gtest/gtest.h>
 
 #include "parley/rounds/drive.h"
@@ -20,26 +21,30 @@ constexpr std::chrono::milliseconds kSilence{400};
 class Broken : public testing::Test {
  protected:
   Broken() {
-    auto made = GrpcServer::listen(
-        {.address = tests::loopback(0), .credentials = tests::credentials("coordinator"), .parties = tests::kNames, .keepalive = kSilence});
+    auto made = GrpcServer::listen({.address = tests::loopback(0),
+                                    .credentials = tests::credentials("coordinator"),
+                                    .parties = tests::kNames,
+                                    .keepalive = kSilence});
     server = std::move(*made);
     relay = std::make_unique<Relay>(server->port());
     for (std::size_t p = 0; p < 3; ++p) {
       handlers.push_back(std::make_unique<Handler>(tests::admits(mean, tests::kValues[p]), ""));
       Handler* handler = handlers.back().get();
-      clients.push_back(std::make_unique<GrpcClient>(Dialing{.address = tests::loopback(p == 1 ? relay->port() : server->port()),
-                                                             .credentials = tests::credentials(tests::kNames[p]),
-                                                             .finished = [handler] { return handler->over(); },
-                                                             .keepalive = kSilence}));
+      clients.push_back(
+          std::make_unique<GrpcClient>(Dialing{.address = tests::loopback(p == 1 ? relay->port() : server->port()),
+                                               .credentials = tests::credentials(tests::kNames[p]),
+                                               .finished = [handler] { return handler->over(); },
+                                               .keepalive = kSilence}));
       GrpcClient* client = clients.back().get();
-      threads.emplace_back([=] { (void)client->serve([=](std::string_view frame) { return handler->respond(frame); }); });
+      threads.emplace_back(
+          [=] { (void)client->serve([=](std::string_view frame) { return handler->respond(frame); }); });
     }
   }
   ~Broken() override {
     for (const auto& client : clients) client->stop();
     for (std::thread& thread : threads) thread.join();
   }
-  Result<Outcome<Mean::Iterate>> run(Rules rules, const std::function<void(std::int64_t)>& after_round) {
+  Result<DriveResult<Mean::Iterate>> run(Rules rules, const std::function<void(std::int64_t)>& after_round) {
     PARLEY_TRY(Exchange exchange, Exchange::make(*server, tests::three(rules)));
     PARLEY_CHECK(exchange.open());
     PARLEY_TRY(auto end, drive<Mean>(mean, {0, {0, 0}}, exchange, [&](std::int64_t round, const Mean::Iterate&) {
@@ -86,8 +91,10 @@ TEST_F(Broken, ARunThatMustNotProceedNamesTheSilentParty) {
 
 // It computes in the thread that would read what is asked of it in between.
 TEST(Slow, APartyThatComputesForLongIsNotTakenForOneThatIsGone) {
-  auto server = GrpcServer::listen(
-      {.address = tests::loopback(0), .credentials = tests::credentials("coordinator"), .parties = {"a"}, .keepalive = kSilence});
+  auto server = GrpcServer::listen({.address = tests::loopback(0),
+                                    .credentials = tests::credentials("coordinator"),
+                                    .parties = {"a"},
+                                    .keepalive = kSilence});
   ASSERT_TRUE(server);
   const Mean mean{.rounds = 1};
   Handler handler(tests::admits(mean, 1), "");
@@ -105,7 +112,7 @@ TEST(Slow, APartyThatComputesForLongIsNotTakenForOneThatIsGone) {
   });
   std::vector<std::string> said;
   Terms terms{.parties = {"a"}, .job = "job"};
-  terms.notice = [&](const std::string& what) { said.push_back(what); };
+  terms.notice = [&](const Event& event) { said.push_back(in_words(event)); };
   auto exchange = Exchange::make(**server, terms);
   ASSERT_TRUE(exchange->open());
   EXPECT_TRUE(drive<Mean>(mean, {0, {0, 0}}, *exchange));

@@ -1,4 +1,5 @@
 // A party with a good certificate and nothing good to say. PARLEY_LONG=1 says it ten thousand times.
+// labels: slow faults
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -34,7 +35,8 @@ class Stream {
   explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
       : method_("/parley.Federation/Converse", grpc::internal::RpcMethod::BIDI_STREAMING, channel) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    stream_.reset(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(channel.get(), method_, &context_));
+    stream_.reset(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(
+        channel.get(), method_, &context_));
   }
   bool say(const Bytes& message) {
     const grpc::Slice slice(message);
@@ -53,7 +55,8 @@ class Stream {
   int refusal() {
     int code = 0;
     while (const auto heard = hear())
-      if (const auto frame = wire::read_frame(*heard); frame && frame->header.kind == Kind::kRefuse) code = frame->header.code;
+      if (const auto frame = wire::read_frame(*heard); frame && frame->header.kind == Kind::kRefuse)
+        code = frame->header.code;
     stream_->Finish();
     return code;
   }
@@ -68,7 +71,8 @@ std::shared_ptr<grpc::Channel> channel_of(const std::string& party, int port) {
   const Credentials as = tests::credentials(party);
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(kCoordinator);
-  return grpc::CreateCustomChannel(tests::loopback(port), grpc::SslCredentials({as.authority, as.key, as.certificate}), arguments);
+  return grpc::CreateCustomChannel(tests::loopback(port), grpc::SslCredentials({as.authority, as.key, as.certificate}),
+                                   arguments);
 }
 
 // One bit in each of a few bytes: never the same frame again.
@@ -88,7 +92,8 @@ Bytes noise(Dice& dice, std::size_t most) {
 Bytes spoiled(const Bytes& good, const wire::RunId& run, Dice& dice) {
   const Bytes last(1, '\1');
   const auto sealed = [&](Kind kind, const wire::RunId& of, std::int64_t round) {
-    return last + wire::make_frame({.kind = kind, .run = of, .round = round}, std::string_view(good).substr(wire::kHeaderBytes));
+    return last + wire::make_frame({.kind = kind, .run = of, .round = round},
+                                   std::string_view(good).substr(wire::kHeaderBytes));
   };
   Bytes frame = good;
   switch (dice() % 13) {
@@ -122,8 +127,9 @@ Bytes spoiled(const Bytes& good, const wire::RunId& run, Dice& dice) {
       return last + frame;
     case 11:  // a chunk that is neither the last nor another
       return static_cast<char>(2 + dice() % 250) + good;
-    default:  // without a checksum, which nobody vouches for
-      return last + wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1, .checked = false}, Mean::Reply{1, {0, 0}});
+    default:  // without a checksum, which only frames within a program may lack
+      return last +
+             wire::make_frame({.kind = Kind::kReply, .run = run, .round = 1, .checked = false}, Mean::Reply{1, {0, 0}});
   }
 }
 
@@ -184,8 +190,8 @@ TEST(Hostile, MalformedFramesAreRefusedWithACodeAndHarmNobody) {
     EXPECT_EQ(here.down, there.down);
   }
   EXPECT_EQ(codes.count(0), 0U) << codes[0] << " frames were not refused";
-  for (const Refusal expected : {Refusal::kCutOff, Refusal::kNotAFrame, Refusal::kWrongVersion, Refusal::kUnknownKind, Refusal::kTooLarge,
-                                 Refusal::kDamaged, Refusal::kWrongRun, Refusal::kUnexpected})
+  for (const Refusal expected : {Refusal::kCutOff, Refusal::kNotAFrame, Refusal::kWrongVersion, Refusal::kUnknownKind,
+                                 Refusal::kTooLarge, Refusal::kDamaged, Refusal::kWrongRun, Refusal::kUnexpected})
     EXPECT_GT(codes[static_cast<int>(expected)], 0) << name(expected);
 }
 

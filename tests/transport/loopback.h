@@ -26,7 +26,8 @@ inline std::string loopback(int port) {
   return "127.0.0.1:" + std::to_string(port);
 }
 
-inline std::unique_ptr<transport::GrpcServer> listen(const std::vector<std::string>& parties, std::size_t limit = wire::kDefaultLimit) {
+inline std::unique_ptr<transport::GrpcServer> listen(const std::vector<std::string>& parties,
+                                                     std::size_t limit = wire::kDefaultLimit) {
   auto server = transport::GrpcServer::listen({loopback(0), credentials("coordinator"), parties, limit});
   EXPECT_TRUE(server) << server.error().message;
   return std::move(*server);
@@ -58,7 +59,8 @@ class Site {
   Site(int port, const transport::Credentials& as, rounds::Admit admit)
       : handler_(std::move(admit), ""),
         dialled_(
-            port, as, [this](std::string_view frame) { return handler_.respond(frame); }, [this] { return handler_.over(); }) {}
+            port, as, [this](std::string_view frame) { return handler_.respond(frame); },
+            [this] { return handler_.over(); }) {}
   Result<void> wait() {
     dialled_.wait();
     return dialled_.result;

@@ -1,7 +1,6 @@
-// For the thread sanitizer only. gRPC and its locks (Abseil's) are libraries that were not compiled for it, and
-// they order threads by atomics which it therefore does not see: a lock taken in gRPC would count for nothing,
-// and what is read under it as a race. The functions below stand before theirs, do the same, and say what they
-// promise:
+// For the thread sanitizer only. gRPC and its locks (Abseil's) are libraries that were not compiled for it, and they
+// order threads by atomics which it therefore does not see: a lock taken in gRPC would count for nothing, and what is
+// read under it as a race. The functions below stand before theirs, do the same, and say what they promise:
 //   what was done before a lock was given back is seen by whoever takes it next;
 //   what was done before an operation was started is seen by whoever is told that it has ended.
 // What we do in gRPC's threads is still watched.
@@ -70,7 +69,8 @@ bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
 }
 
 bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
-  static auto* const wait = abseils<bool(CondVar*, Mutex*, Duration)>("7CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE");
+  static auto* const wait =
+      abseils<bool(CondVar*, Mutex*, Duration)>("7CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE");
   __tsan_release(mutex);
   const bool late = wait(this, mutex, timeout);
   __tsan_acquire(mutex);
@@ -80,7 +80,8 @@ bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
 ABSL_NAMESPACE_END
 }  // namespace absl
 
-grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* operations, size_t count, void* tag, void* reserved) {
+grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* operations, size_t count, void* tag,
+                                      void* reserved) {
   static auto* const start = theirs<decltype(grpc_call_start_batch)>("grpc_call_start_batch");
   __tsan_release(tag);
   return start(call, operations, count, tag, reserved);

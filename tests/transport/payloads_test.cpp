@@ -3,8 +3,12 @@
 
 #include <cstdlib>
 
-#include "parley/catalog/coordinate.h"
-#include "parley/catalog/private_site.h"
+#include "parley/catalog/federation.h"
+#include "parley/catalog/method.h"
+#include "parley/catalog/read_job.h"
+#include "parley/runs/coordinate.h"
+#include "parley/runs/member.h"
+#include "parley/runs/private_site.h"
 #include "parley/transport/in_process/in_process.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/transport/loopback.h"
@@ -13,8 +17,7 @@
 #endif
 
 using namespace parley;
-using catalog::Job;
-using catalog::PartyTable;
+using jobs::Job;
 using wire::Bytes;
 
 namespace {
@@ -29,7 +32,8 @@ const std::vector<std::string> kPrivate{"privacy.epsilon=2", "privacy.delta=1e-5
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const std::string name : {"fed-iter-ht", "fed-ht", "distributed-iht"})
-    all.push_back({"hospitals", {"algorithm.name=" + name, "algorithm.iterations=3", "algorithm.batch=16", "model.intercept=none"}});
+    all.push_back({"hospitals",
+                   {"algorithm.name=" + name, "algorithm.iterations=3", "algorithm.batch=16", "model.intercept=none"}});
   all.push_back({"clinic-and-insurer", {"algorithm.iterations=4", "labels.public=true"}});
   const std::size_t open = all.size();
   for (std::size_t c = 0; c < open; ++c) {
@@ -44,20 +48,24 @@ std::vector<Case> cases() {
 class Noted {
  public:
   Noted(const Job& job, int number, const std::string& ledger) {
-    auto tables = job.federation->read(job, {&number, 1});
+    auto tables = catalog::federation_of(job)->read(job, {&number, 1},
+                                                    {catalog::files_of(job.parties[static_cast<std::size_t>(number)])});
     EXPECT_TRUE(tables) << tables.error().message;
-    table_ = std::move(tables->front());
+    member_.table = std::move(tables->front());
     if (job.privacy) {
       Job own = job;
-      own.privacy->ledger = ledger + "/" + table_.party;
-      const auto opened = catalog::open_site(own, catalog::objective_of(job, table_.train.labels.classes), table_, {});
+      own.privacy->ledger = ledger + "/" + member_.table.party;
+      const auto opened =
+          runs::open_site(own, catalog::objective_of(job, member_.table.train.labels.classes), member_, {});
       EXPECT_TRUE(opened) << opened.error().message;
     }
-    handler_.emplace([this, job](const rounds::Opening&) { return catalog::admit(job, table_); }, "");
+    handler_.emplace([this, job](const rounds::Opening&) { return runs::admission_of(job, member_); }, "");
   }
   transport::Respond respond() {
     return [this](std::string_view frame) {
-      const auto read = [](std::string_view bytes) { return wire::read_frame(bytes, wire::kDefaultLimit, wire::Unchecked::kAllowed); };
+      const auto read = [](std::string_view bytes) {
+        return wire::read_frame(bytes, wire::kDefaultLimit, wire::Unchecked::kAllowed);
+      };
       auto answer = handler_->respond(frame, wire::Unchecked::kAllowed);
       const auto asked = read(frame);
       if (asked && asked->header.kind == wire::Kind::kTask) {
@@ -71,21 +79,22 @@ class Noted {
   std::vector<Bytes> payloads;
 
  private:
-  PartyTable table_;
+  runs::Member member_;
   std::optional<rounds::Handler> handler_;
 };
 
 std::vector<std::unique_ptr<Noted>> parties_of(const Job& job, const std::string& ledger) {
   std::vector<std::unique_ptr<Noted>> parties;
-  for (std::size_t p = 0; p < job.parties.size(); ++p) parties.push_back(std::make_unique<Noted>(job, static_cast<int>(p), ledger));
+  for (std::size_t p = 0; p < job.parties.size(); ++p)
+    parties.push_back(std::make_unique<Noted>(job, static_cast<int>(p), ledger));
   return parties;
 }
 
 std::vector<double> train(const Job& job, transport::Channel& channel) {
   rounds::Terms terms{.job = job.name};
-  for (const catalog::Party& party : job.parties) terms.parties.push_back(party.name);
+  for (const jobs::PartySection& party : job.parties) terms.parties.push_back(party.name);
   auto exchange = rounds::Exchange::make(channel, std::move(terms));
-  const auto run = catalog::coordinate(job, *exchange, {});
+  const auto run = runs::coordinate(job, *exchange, {});
   EXPECT_TRUE(run) << run.error().message;
   EXPECT_TRUE(exchange->close());
   return run ? run->learnt.parameters : std::vector<double>{};
@@ -116,11 +125,12 @@ TEST(Payloads, AreTheSameBytesInOneProcessAndOverGrpc) {
 
     const auto there = parties_of(*job, (folder / "there").string());
     std::vector<std::string> names;
-    for (const catalog::Party& party : job->parties) names.push_back(party.name);
+    for (const jobs::PartySection& party : job->parties) names.push_back(party.name);
     const auto server = tests::listen(names);
     std::vector<std::unique_ptr<tests::Dialled>> dialled;
     for (std::size_t p = 0; p < there.size(); ++p)
-      dialled.push_back(std::make_unique<tests::Dialled>(server->port(), tests::credentials(names[p]), there[p]->respond(),
+      dialled.push_back(std::make_unique<tests::Dialled>(server->port(), tests::credentials(names[p]),
+                                                         there[p]->respond(),
                                                          [party = there[p].get()] { return party->over(); }));
     EXPECT_EQ(train(*job, *server), model);
     for (const auto& party : dialled) party->wait();
@@ -134,7 +144,8 @@ TEST(Payloads, AreTheSameBytesInOneProcessAndOverGrpc) {
 #ifdef PARLEY_MPI
 // Every rank has the whole run in one process to compare its own party's payloads with.
 TEST(Payloads, AreTheSameBytesOverMpi) {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) GTEST_SKIP() << "is started by mpirun (payloads_mpi_2, payloads_mpi_3)";
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr)
+    GTEST_SKIP() << "is started by mpirun (transport/payloads_mpi_2, transport/payloads_mpi_3)";
   const transport::MpiWorld world(nullptr, nullptr);
   int compared = 0;
   for (const Case& one : cases()) {

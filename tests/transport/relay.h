@@ -1,5 +1,4 @@
-// A TCP relay on loopback that can fall silent, as a broken network does: connections stay open and nothing
-// passes.
+// A TCP relay on loopback that can fall silent, as a broken network does: connections stay open and nothing passes.
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>

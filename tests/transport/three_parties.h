@@ -22,7 +22,7 @@ inline std::unique_ptr<Site> site(const transport::GrpcServer& server, std::size
 }
 
 inline rounds::Simulated<Mean::Iterate> simulated(const Mean& mean) {
-  std::vector<std::unique_ptr<rounds::Party<Mean>>> parties;
+  std::vector<std::unique_ptr<rounds::AlgorithmParty<Mean>>> parties;
   for (const double value : kValues) parties.push_back(mean_party(mean, value));
   return *rounds::simulate<Mean>(mean, {0, {0, 0}}, std::move(parties));
 }

@@ -33,8 +33,8 @@ struct Everything {
   std::vector<Block> blocks;
   bool operator==(const Everything&) const = default;
   static void fields(auto& self, auto&& visit) {
-    visit(self.last, self.classes, self.records, self.step, self.kept, self.per_class, self.counts, self.coarse, self.order, self.block,
-          self.blocks);
+    visit(self.last, self.classes, self.records, self.step, self.kept, self.per_class, self.counts, self.coarse,
+          self.order, self.block, self.blocks);
   }
 };
 
@@ -96,7 +96,8 @@ TEST(Encoding, ASparseEntryTakesTwelveBytes) {
 
 TEST(Encoding, EveryPrefixIsRefused) {
   const Bytes bytes = encode(example());
-  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode<Everything>(std::string_view(bytes).substr(0, size)));
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(decode<Everything>(std::string_view(bytes).substr(0, size)));
   EXPECT_FALSE(decode<Everything>(bytes + '\0'));
 }
 
@@ -107,7 +108,8 @@ TEST(Encoding, ACountIsNotBelievedBeforeItsBytesAreSeen) {
 }
 
 TEST(Encoding, PeersSendFiniteNumbersOnly) {
-  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+  for (const double bad :
+       {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const Bytes bytes = encode(Dense{{1, bad, std::numeric_limits<double>::max(), 2}});
     EXPECT_FALSE(decode<Dense>(bytes));
     EXPECT_TRUE(decode<Dense>(bytes, Numbers::kAny));
@@ -130,7 +132,8 @@ TEST(Encoding, DamagedBytesAreRefusedOrEncodeBackToThemselves) {
   const Bytes good = encode(example());
   for (int trial = 0; trial < 20000; ++trial) {
     Bytes bytes = good;
-    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes) bytes[random() % bytes.size()] = static_cast<char>(random());
+    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
     if (const auto read = decode<Everything>(bytes)) {
       EXPECT_EQ(encode(*read), bytes);
     }

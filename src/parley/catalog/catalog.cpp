@@ -1,193 +1,175 @@
 #include "parley/catalog/catalog.h"
 
-#include "parley/algorithms/admm_sharing.h"
-#include "parley/algorithms/coordinate_descent.h"
-#include "parley/algorithms/distributed_iht.h"
-#include "parley/algorithms/exact.h"
-#include "parley/algorithms/fed_ht.h"
-#include "parley/algorithms/fed_iter_ht.h"
-#include "parley/algorithms/fedavg.h"
-#include "parley/algorithms/frank_wolfe.h"
-#include "parley/algorithms/greedy_cd.h"
-#include "parley/algorithms/sgd.h"
-#include "parley/catalog/horizontal.h"
-#include "parley/catalog/vertical.h"
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "parley/algorithms/coordinate/coordinate_descent.h"
+#include "parley/algorithms/coordinate/greedy_cd.h"
+#include "parley/algorithms/exact/exact.h"
+#include "parley/algorithms/frank_wolfe/frank_wolfe.h"
+#include "parley/algorithms/frank_wolfe/frank_wolfe_private.h"
+#include "parley/algorithms/horizontal/client_averaging.h"
+#include "parley/algorithms/horizontal/distributed_iht.h"
+#include "parley/algorithms/horizontal/fed_ht.h"
+#include "parley/algorithms/horizontal/fed_iter_ht.h"
+#include "parley/algorithms/horizontal/fedavg.h"
+#include "parley/algorithms/sgd/sgd.h"
+#include "parley/algorithms/vertical/admm_sharing.h"
+#include "parley/catalog/columns.h"
+#include "parley/catalog/federation_of.h"
+#include "parley/catalog/rows.h"
 
 namespace parley::catalog {
 
 namespace {
 
-Trainer configure_exact(Toml& settings) {
-  algorithms::ExactSettings exact;
-  settings.number("tolerance", exact.tolerance, above(0));
-  settings.integer("iterations", exact.max_iterations, at_least(1));
-  return [exact](const algorithms::Problem& problem, const algorithms::Observer& observer) {
-    return algorithms::exact(problem, exact, observer);
+using algorithms::Fit;
+using algorithms::Observer;
+using algorithms::Problem;
+using jobs::Partition;
+
+// A trainer from its function and the settings that it reads.
+template <class Settings>
+auto trains_by(Result<Fit> (*train)(const Problem&, const Settings&, const Observer&)) {
+  return [train](Toml& section) -> Trainer {
+    return [train, settings = Settings::read(section)](const Problem& problem, const Observer& observer) {
+      return train(problem, settings, observer);
+    };
   };
 }
 
-Trainer configure_frank_wolfe(Toml& settings) {
-  algorithms::FrankWolfeSettings frank_wolfe;
-  int iterations = 0;
-  if (settings.integer("iterations", iterations, at_least(1))) frank_wolfe.iterations = iterations;
-  settings.number("gap_tolerance", frank_wolfe.gap_tolerance, at_least(0));
-  algorithms::FrankWolfeStep step{};
-  if (settings.choice<algorithms::FrankWolfeStep>("step", step,
-                                                  {{"open-loop", algorithms::FrankWolfeStep::kOpenLoop},
-                                                   {"short", algorithms::FrankWolfeStep::kShort},
-                                                   {"line-search", algorithms::FrankWolfeStep::kLineSearch}}))
-    frank_wolfe.step = step;
-  return [frank_wolfe](const algorithms::Problem& problem, const algorithms::Observer& observer) {
-    return algorithms::frank_wolfe(problem, frank_wolfe, observer);
+// A federation from its algorithm and what its parties hold: Rows or Columns.
+template <algorithms::Federated Algorithm, class Split>
+std::shared_ptr<const Federation> learns_from(Toml& section) {
+  return std::make_shared<FederationOf<Algorithm, Split>>(Algorithm::Settings::read(section));
+}
+
+template <class Averaging>
+using OfClients = algorithms::ClientAveraging<Averaging::kParts>;
+
+// sqrt(log 1/delta) / (n epsilon)
+double reach(double records, const privacy::Target& target) {
+  return std::sqrt(std::log(1 / target.delta.value())) / (records * target.epsilon.value());
+}
+
+// Talwar et al. 2015.
+std::optional<RiskOrder> risk_of_frank_wolfe(double n, double d, const privacy::Target& target) {
+  return RiskOrder{"(log d sqrt(log 1/delta) / (n epsilon))^(2/3)",
+                   std::pow(std::log(d + 1) * reach(n, target), 2.0 / 3)};
+}
+
+// Mangold et al. 2023 on problems without a sparse solution: Theorem 4.4, equation 28 at its T, which does not depend on d.
+std::optional<RiskOrder> risk_of_greedy_descent(double n, double d, const privacy::Target& target) {
+  return RiskOrder{"log d (sqrt(log 1/delta) / (n epsilon))^(2/3)",
+                   std::log(d + 1) * std::pow(reach(n, target), 2.0 / 3)};
+}
+
+// Bassily et al. 2014, of gradient and coordinate descent.
+std::optional<RiskOrder> risk_of_descent(double n, double d, const privacy::Target& target) {
+  return RiskOrder{"sqrt(d log 1/delta) / (n epsilon)", std::sqrt(d) * reach(n, target)};
+}
+
+std::optional<std::int64_t> steps_of_frank_wolfe(const Problem& problem) {
+  return algorithms::suggested_steps(problem);
+}
+
+// A deque: rows stay where they are when others are listed.
+std::deque<Row>& all() {
+  static std::deque<Row> rows = {
+      {.name = "exact",
+       .partition = Partition::kSingle,
+       .summary = "the reference optimum with a certificate",
+       .source = "Newton and proximal Newton methods",
+       .train = trains_by<algorithms::ExactSettings>(algorithms::exact)},
+      {.name = "frank-wolfe",
+       .partition = Partition::kSingle,
+       .summary = "over the l1 ball, one column per step",
+       .source = "Frank and Wolfe 1956; Jaggi 2013",
+       .train = trains_by<algorithms::FrankWolfeSettings>(algorithms::frank_wolfe),
+       .can_be_private = true,
+       .risk = risk_of_frank_wolfe,
+       .suggested_steps = steps_of_frank_wolfe},
+      {.name = "greedy-cd",
+       .partition = Partition::kSingle,
+       .summary = "one coordinate per step, the one that promises most",
+       .source = "Nutini et al. 2015; Mangold et al. 2023",
+       .train = trains_by<algorithms::GreedySettings>(algorithms::greedy_cd),
+       .can_be_private = true,
+       .private_smoothness = true,
+       .risk = risk_of_greedy_descent},
+      {.name = "coordinate-descent",
+       .partition = Partition::kSingle,
+       .summary = "one coordinate per step, in cyclic or random order",
+       .source = "Wright 2015; Mangold et al. 2022",
+       .train = trains_by<algorithms::CoordinateSettings>(algorithms::coordinate_descent),
+       .can_be_private = true,
+       .private_smoothness = true,
+       .risk = risk_of_descent},
+      {.name = "sgd",
+       .partition = Partition::kSingle,
+       .summary = "clipped gradients of Poisson samples",
+       .source = "Abadi et al. 2016",
+       .train = trains_by<algorithms::SgdSettings>(algorithms::sgd),
+       .can_be_private = true,
+       .risk = risk_of_descent},
+      {.name = "fed-iter-ht",
+       .partition = Partition::kHorizontal,
+       .summary = "K thresholded steps at every party, then a thresholded average",
+       .source = "Tong et al. 2022, Algorithm 2",
+       .federate = learns_from<algorithms::FedIterHt, Rows>,
+       .federate_clients = learns_from<OfClients<algorithms::FedIterHt>, Rows>,
+       .can_be_private = true},
+      {.name = "fed-ht",
+       .partition = Partition::kHorizontal,
+       .summary = "K steps at every party, then a thresholded average",
+       .source = "Tong et al. 2022, Algorithm 1",
+       .federate = learns_from<algorithms::FedHt, Rows>,
+       .federate_clients = learns_from<OfClients<algorithms::FedHt>, Rows>,
+       .can_be_private = true},
+      {.name = "distributed-iht",
+       .partition = Partition::kHorizontal,
+       .summary = "iterative hard thresholding, a message after every step",
+       .source = "Tong et al. 2022, Algorithm A1",
+       .federate = learns_from<algorithms::DistributedIht, Rows>,
+       .federate_clients = learns_from<OfClients<algorithms::DistributedIht>, Rows>,
+       .can_be_private = true},
+      {.name = "fedavg",
+       .partition = Partition::kHorizontal,
+       .summary = "K steps at every party, then the average",
+       .source = "McMahan et al. 2017, Algorithm 1",
+       .federate = learns_from<algorithms::FedAvg, Rows>,
+       .federate_clients = learns_from<OfClients<algorithms::FedAvg>, Rows>,
+       .can_be_private = true},
+      {.name = "admm-sharing",
+       .partition = Partition::kVertical,
+       .summary = "one value per record travels, parties keep their parts of the model",
+       .source = "Hu et al.; Boyd et al. 2011, Section 7.3",
+       .federate = learns_from<algorithms::AdmmSharing, Columns>,
+       .can_be_private = true},
   };
-}
-
-Trainer configure_greedy_cd(Toml& settings) {
-  algorithms::GreedySettings greedy;
-  int iterations = 0;
-  if (settings.integer("iterations", iterations, at_least(1))) greedy.iterations = iterations;
-  settings.number("step", greedy.step, above(0));
-  settings.number("share", greedy.share, between(0, 1));
-  settings.number("tolerance", greedy.tolerance, at_least(0));
-  settings.choice<algorithms::GreedyRule>("rule", greedy.rule,
-                                          {{"gs", algorithms::GreedyRule::kSmooth},
-                                           {"gs-s", algorithms::GreedyRule::kSubgradient},
-                                           {"gs-r", algorithms::GreedyRule::kStep},
-                                           {"gs-q", algorithms::GreedyRule::kDecrease}});
-  algorithms::SmoothnessFrom smoothness{};
-  if (settings.choice<algorithms::SmoothnessFrom>(
-          "smoothness", smoothness, {{"data", algorithms::SmoothnessFrom::kData}, {"bounds", algorithms::SmoothnessFrom::kBounds}}))
-    greedy.smoothness = smoothness;
-  return [greedy](const algorithms::Problem& problem, const algorithms::Observer& observer) {
-    return algorithms::greedy_cd(problem, greedy, observer);
-  };
-}
-
-Trainer configure_coordinate_descent(Toml& settings) {
-  algorithms::CoordinateSettings descent;
-  int passes = 0;
-  if (settings.integer("passes", passes, at_least(1))) descent.passes = passes;
-  settings.number("step", descent.step, above(0));
-  settings.number("tolerance", descent.tolerance, at_least(0));
-  settings.choice<algorithms::CoordinateOrder>(
-      "order", descent.order, {{"cyclic", algorithms::CoordinateOrder::kCyclic}, {"uniform", algorithms::CoordinateOrder::kUniform}});
-  std::int64_t seed = 0;
-  settings.integer("seed", seed, at_least(0));
-  descent.seed = static_cast<std::uint64_t>(seed);
-  return [descent](const algorithms::Problem& problem, const algorithms::Observer& observer) {
-    return algorithms::coordinate_descent(problem, descent, observer);
-  };
-}
-
-Trainer configure_sgd(Toml& settings) {
-  algorithms::SgdSettings sgd;
-  int steps = 0;
-  if (settings.integer("iterations", steps, at_least(1))) sgd.steps = steps;
-  settings.number("batch_rate", sgd.batch_rate, between(0, 1));
-  settings.number("step", sgd.step, above(0));
-  settings.number("momentum", sgd.momentum, between(0, 1));
-  settings.number("clip", sgd.clip, above(0));
-  algorithms::SgdResult result{};
-  if (settings.choice<algorithms::SgdResult>(
-          "result", result, {{"last", algorithms::SgdResult::kLast}, {"tail-average", algorithms::SgdResult::kTailAverage}}))
-    sgd.result = result;
-  std::int64_t seed = 0;
-  settings.integer("seed", seed, at_least(0));
-  sgd.seed = static_cast<std::uint64_t>(seed);
-  return
-      [sgd](const algorithms::Problem& problem, const algorithms::Observer& observer) { return algorithms::sgd(problem, sgd, observer); };
-}
-
-template <algorithms::AveragingParts parts>
-std::shared_ptr<const Federation> federate_averaging(Toml& settings) {
-  algorithms::LocalSettings local;
-  settings.integer("iterations", local.rounds, at_least(1));
-  settings.integer("local_steps", local.local_steps, at_least(1));
-  settings.number("step", local.step, above(0));
-  settings.integer("batch", local.batch, at_least(0));
-  settings.number("clip", local.clip, above(0));
-  settings.number("batch_growth", local.batch_growth, {.low = 0, .high = 1, .open_low = true});
-  return std::make_shared<AveragingFederation<parts>>(local);
-}
-
-std::shared_ptr<const Federation> federate_admm(Toml& settings) {
-  algorithms::AdmmSettings admm;
-  settings.integer("iterations", admm.rounds, at_least(1));
-  settings.number("rho", admm.rho, above(0));
-  settings.number("tolerance", admm.tolerance, at_least(0));
-  settings.number("value_bound", admm.value_bound, above(0));
-  return std::make_shared<AdmmFederation>(admm);
+  return rows;
 }
 
 }  // namespace
 
-std::string_view name(Partition partition) {
-  switch (partition) {
-    case Partition::kSingle:
-      return "single";
-    case Partition::kHorizontal:
-      return "horizontal";
-    case Partition::kVertical:
-      return "vertical";
-    case Partition::kRelational:
-      return "relational";
-  }
-  return "?";
+const std::deque<Row>& rows() {
+  return all();
 }
 
-std::span<const Algorithm> algorithms_by_name() {
-  static const std::vector<Algorithm> kAlgorithms = {
-      {"exact", Partition::kSingle, "the reference optimum with a certificate", "Newton and proximal Newton methods", configure_exact},
-      {"frank-wolfe", Partition::kSingle, "over the l1 ball, one column per step", "Frank and Wolfe 1956; Jaggi 2013",
-       configure_frank_wolfe, true},
-      {"greedy-cd", Partition::kSingle, "one coordinate per step, the one that promises most", "Nutini et al. 2015; Mangold et al. 2023",
-       configure_greedy_cd, true},
-      {"coordinate-descent", Partition::kSingle, "one coordinate per step, in cyclic or random order", "Wright 2015; Mangold et al. 2022",
-       configure_coordinate_descent, true},
-      {"sgd", Partition::kSingle, "clipped gradients of Poisson samples", "Abadi et al. 2016", configure_sgd, true},
-      {"fed-iter-ht",
-       Partition::kHorizontal,
-       "K thresholded steps at every party, then a thresholded average",
-       "Tong et al. 2022, Algorithm 2",
-       {},
-       true,
-       federate_averaging<algorithms::FedIterHt::kParts>},
-      {"fed-ht",
-       Partition::kHorizontal,
-       "K steps at every party, then a thresholded average",
-       "Tong et al. 2022, Algorithm 1",
-       {},
-       true,
-       federate_averaging<algorithms::FedHt::kParts>},
-      {"distributed-iht",
-       Partition::kHorizontal,
-       "iterative hard thresholding, a message after every step",
-       "Tong et al. 2022, Algorithm A1",
-       {},
-       true,
-       federate_averaging<algorithms::DistributedIht::kParts>},
-      {"fedavg",
-       Partition::kHorizontal,
-       "K steps at every party, then the average",
-       "McMahan et al. 2017, Algorithm 1",
-       {},
-       true,
-       federate_averaging<algorithms::FedAvg::kParts>},
-      {"admm-sharing",
-       Partition::kVertical,
-       "one value per record travels, parties keep their parts of the model",
-       "Hu et al.; Boyd et al. 2011, Section 7.3",
-       {},
-       true,
-       federate_admm},
-  };
-  return kAlgorithms;
+const Row* find(std::string_view name) {
+  const auto at = std::find_if(all().begin(), all().end(), [&](const Row& row) { return row.name == name; });
+  return at == all().end() ? nullptr : &*at;
 }
 
-const Algorithm* find_algorithm(std::string_view wanted) {
-  for (const Algorithm& algorithm : algorithms_by_name())
-    if (algorithm.name == wanted) return &algorithm;
-  return nullptr;
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const Row& row : all()) names.push_back(row.name);
+  return names;
+}
+
+void list(Row row) {
+  all().push_back(std::move(row));
 }
 
 }  // namespace parley::catalog

@@ -1,20 +1,73 @@
 #include "parley/catalog/federation.h"
 
+#include <algorithm>
 #include <random>
+
+#include "parley/catalog/method.h"
 
 namespace parley::catalog {
 
-Result<void> check_federated(const Job& job) {
-  if (job.privacy && job.privacy->calibration != algorithms::Calibration::kProved)
-    return fail(
-        bad_input({job.file, 0, "privacy.calibration"}, "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
-  return job.federation->check(job);
+namespace {
+
+// The job's seed, or one from the operating system.
+std::uint64_t seed_of(const jobs::Job& job) {
+  if (job.seed) return static_cast<std::uint64_t>(*job.seed);
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
 }
 
-glm::Objective objective_of(const Job& job, const std::vector<std::string>& classes) {
+}  // namespace
+
+Result<void> check_federated(const jobs::Job& job) {
+  if (job.privacy && job.privacy->calibration != privacy::Calibration::kProved)
+    return fail(bad_input({job.file, 0, "privacy.calibration"},
+                          "no paper gives noise for this algorithm that holds; use \"proved\"", "paper"));
+  return federation_of(job)->check(job);
+}
+
+privacy::Holding holding_of(const jobs::Job& job) {
+  const Federation* federation = federation_of(job);
+  return federation == nullptr ? privacy::Holding::kDisjointRecords : federation->holding();
+}
+
+glm::Objective objective_of(const jobs::Job& job, const std::vector<std::string>& classes) {
   glm::Objective objective = job.objective;
   objective.classes = objective.task == glm::Task::kSoftmax ? static_cast<int>(classes.size()) : 1;
   return objective;
+}
+
+algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::string>& classes, const std::string& run) {
+  algorithms::RunTerms terms{.objective = objective_of(job, classes),
+                             .seed = seed_of(job),
+                             .parties = static_cast<int>(job.parties.size()),
+                             .is_private = job.privacy.has_value(),
+                             .public_labels = job.labels.declared_public,
+                             .keep_parts = job.keep_parts,
+                             .run = run};
+  if (!job.privacy) return terms;
+  terms.neighbours = job.privacy->neighbours;
+  const auto epsilon = privacy::Epsilon::make(job.privacy->epsilon);
+  const auto delta = privacy::Delta::make(job.privacy->delta.value_or(0));  // which a job of clients states
+  if (job.privacy->unit == privacy::Unit::kClient && epsilon && delta)
+    terms.client = privacy::Target{*epsilon, *delta, terms.neighbours};
+  return terms;
+}
+
+Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job,
+                                                     std::span<const jobs::Introduction> parties) {
+  std::vector<algorithms::PartyFacts> facts;
+  for (const jobs::Introduction& said : parties) {
+    const auto at = std::find_if(job.parties.begin(), job.parties.end(),
+                                 [&](const jobs::PartySection& party) { return party.name == said.party; });
+    facts.push_back({.party = static_cast<int>(at - job.parties.begin()),
+                     .records = said.rows,
+                     .columns = static_cast<std::size_t>(said.column_count),
+                     .row_norm = said.row_norm,
+                     .labels = said.labels});
+    if (said.plan.empty()) continue;
+    PARLEY_TRY(facts.back().plan, privacy::parse_plan(said.plan, said.party + " (plan)"));
+  }
+  return facts;
 }
 
 algorithms::Stop stop_of(rounds::Ended ended, bool converged) {
@@ -27,12 +80,6 @@ algorithms::Stop stop_of(rounds::Ended ended, bool converged) {
       break;
   }
   return converged ? algorithms::Stop::kConverged : algorithms::Stop::kIterations;
-}
-
-std::uint64_t seed_of(const Job& job) {
-  if (job.seed) return static_cast<std::uint64_t>(*job.seed);
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
 }
 
 }  // namespace parley::catalog

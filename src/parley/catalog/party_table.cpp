@@ -1,91 +1,142 @@
 #include "parley/catalog/party_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
-#include "parley/catalog/federation.h"
-#include "parley/catalog/private_site.h"
-#include "parley/catalog/scaling.h"
-#include "parley/catalog/trained.h"
 #include "parley/core/text.h"
 #include "parley/data/holdout.h"
-#include "parley/data/labels.h"
+#include "parley/models/scaling.h"
+#include "parley/models/trained.h"
 
 namespace parley::catalog {
 
 namespace {
 
-data::LabelKind kind_as_it_is(glm::Task task) {
-  return task == glm::Task::kLinear ? data::LabelKind::kReal : data::LabelKind::kClasses;
-}
-
-Result<data::LoadOptions> reading(const Job& job, const Party& party, data::LabelUse labels) {
-  PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
-  options.label_use = labels;
-  options.labels = kind_as_it_is(job.objective.task);
-  if (labels == data::LabelUse::kNone) options.label.clear();
+// What a job says about reading a party's table, but not what kind of labels it has. Where private LIBSVM tables begin
+// is not found in them: at 1, unless a schema says 0.
+Result<data::LoadOptions> reading_of(const jobs::Job& job, const jobs::PartySection& party) {
+  data::LoadOptions options;
+  if (!party.schema.empty()) {
+    PARLEY_TRY(options.schema, data::read_schema(party.schema));
+  }
+  options.label = job.labels.column;
+  options.bound = job.data.bound;
+  options.label_bound = job.data.label_bound;
+  if (job.data.features) options.features = static_cast<int>(*job.data.features);
+  if (job.privacy && !(options.schema && options.schema->first_index)) options.first_index = 1;
   options.classes = job.labels.classes;
   return options;
 }
 
-void number_labels(const AgreedClasses& agreed, data::Labels& labels) {
-  if (labels.values.empty() || agreed.names.empty()) return;
-  std::vector<double> value_of;  // by the table's own class number
-  for (const std::string& name : labels.classes) {
-    const auto at = std::find(agreed.names.begin(), agreed.names.end(), name) - agreed.names.begin();
-    value_of.push_back(agreed.values[static_cast<std::size_t>(at)]);
-  }
-  for (double& label : labels.values) label = value_of[static_cast<std::size_t>(label)];
-  labels.classes = agreed.classes;
+// With labels as numbers of the classes that the table has.
+Result<data::LoadOptions> reading_raw(const jobs::Job& job, const jobs::PartySection& party, data::LabelUse labels) {
+  PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
+  options.label_use = labels;
+  options.labels = job.objective.task == glm::Task::kLinear ? data::LabelKind::kReal : data::LabelKind::kClasses;
+  if (labels == data::LabelUse::kNone) options.label.clear();
+  return options;
 }
 
-// The levels that schemas declare for the label, in their order: of two the second is positive. Parties that order them
-// differently would mean different things by one model, unless the job names the positive class.
-Result<std::vector<std::string>> declared_classes(const Job& job, std::span<const data::Dataset> tables) {
-  std::vector<std::string> declared;
-  std::size_t first = 0;
-  for (std::size_t p = 0; p < tables.size(); ++p)
-    for (const data::ColumnSchema& column : tables[p].schema.columns) {
-      if (column.type != data::ColumnType::kLabel || !column.confirmed || column.levels.empty()) continue;
-      if (declared.empty()) first = p;
-      std::ptrdiff_t last = -1;
-      for (const std::string& level : column.levels) {
-        const std::string name = data::class_name(level);
-        const auto at = std::find(declared.begin(), declared.end(), name) - declared.begin();
-        if (at < last && job.labels.positive.empty())
-          return fail(bad_input({job.file, 0, "party." + job.parties[p].name},
-                                fmt::format("its schema orders the levels of the label otherwise than that of '{}'; give the parties one "
-                                            "schema, or name labels.positive",
-                                            job.parties[first].name),
-                                fmt::format("{}", fmt::join(column.levels, ", "))));
-        last = at;
-        if (at == static_cast<std::ptrdiff_t>(declared.size())) declared.push_back(name);
-      }
-    }
-  return declared;
+// Without a seed the held-out rows are still the same in every run: the split is not a secret.
+Result<void> hold_out(const jobs::Job& job, PartyTable& table) {
+  if (!job.data.test_fraction || !(*job.data.test_fraction > 0)) return {};
+  PARLEY_TRY(data::TrainTest split,
+             data::hold_out(table.train, *job.data.test_fraction, static_cast<std::uint64_t>(job.seed.value_or(0))));
+  table.train = std::move(split.train);
+  table.test = std::move(split.test);
+  return {};
 }
 
-// The classes of a private job that lists none: 1 and what is not, by convention, whatever of it occurs. Nothing of the data decides what
-// they are called.
-Result<AgreedClasses> conventional_classes(const Job& job, const std::vector<std::string>& found, data::Format format) {
-  AgreedClasses agreed{.names = {"-1", "0", "1"}};
-  const bool known = std::all_of(found.begin(), found.end(), [&](const std::string& name) {
-    return std::find(agreed.names.begin(), agreed.names.end(), name) != agreed.names.end();
-  });
-  if (!known || job.objective.task == glm::Task::kSoftmax) return fail(classes_are_missing(job));
-  data::LabelRules rules{.absent_classes = true,
-                         .negative = format == data::Format::kLibsvm ? "-1" : "0",
-                         .place = {job.file, 0, "labels"}};
-  if (!job.labels.positive.empty()) rules.positive = {job.labels.positive};
-  PARLEY_TRY(data::LabelsAndNotes made, data::make_labels({{0, 1, 2}, agreed.names}, rules));
-  agreed.values = std::move(made.labels.values);
-  agreed.classes = std::move(made.labels.classes);
-  return agreed;
+Result<void> scale(const jobs::Job& job, PartyTable& table) {
+  PARLEY_CHECK(models::choose_scaling(job.data, table.train, table.scaling));
+  PARLEY_TRY(table.features, models::scaled_features(table.scaling, table.train.features));
+  return {};
+}
+
+Result<void> check_trainable(const jobs::Job& job, const std::string& file, const data::Dataset& train) {
+  if (train.rows() < 2)
+    return fail(bad_input({file, 0, ""}, "training needs at least two rows", fmt::format("{} left", train.rows())));
+  if (train.features.cols() == 0) return fail(bad_input({file, 0, ""}, "holds no feature column"));
+  // In a private run a single record must not decide whether there is a model.
+  if (job.objective.task == glm::Task::kLinear || job.privacy) return {};
+  const double first = train.labels.values.front();
+  for (const double label : train.labels.values)
+    if (label != first) return {};
+  return fail(bad_input({file, 0, train.schema.format == data::Format::kLibsvm ? "label" : job.labels.column},
+                        "the training rows hold one class only; a classifier needs two"));
 }
 
 }  // namespace
+
+PartySource files_of(const jobs::PartySection& party) {
+  PartySource source{data::Source::file(party.data)};
+  if (!party.test.empty()) source.test = data::Source::file(party.test);
+  return source;
+}
+
+Sources files_of(const jobs::Job& job) {
+  Sources sources;
+  for (const jobs::PartySection& party : job.parties) sources.push_back(files_of(party));
+  return sources;
+}
+
+Result<PartyTable> read_alone(const jobs::Job& job, const PartySource& source) {
+  const jobs::PartySection& party = job.parties.front();
+  PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
+  options.labels = models::label_kind(job.objective.task);
+  if (!job.labels.positive.empty()) options.positive = {job.labels.positive};
+  options.absent_classes = lists_classes(job);
+  PartyTable table{.party = party.name};
+  PARLEY_TRY(table.train, source.train.load(options));
+  if (lists_classes(job)) {
+    PARLEY_TRY(table.train.labels.classes, public_classes(job, table.train));
+  }
+  if (source.test) {
+    data::LoadOptions alike = data::options_like(table.train, options);
+    alike.id_may_lack = true;
+    PARLEY_TRY(table.test, source.test->load(alike));
+    for (const std::string& note : table.test->notes) table.train.notes.push_back("test file: " + note);
+  } else {
+    PARLEY_CHECK(hold_out(job, table));
+  }
+  PARLEY_CHECK(check_trainable(job, source.train.name(), table.train));
+  PARLEY_CHECK(scale(job, table));
+  return table;
+}
+
+Result<data::Dataset> read_raw(const jobs::Job& job, int party, const PartySource& source, data::LabelUse labels) {
+  PARLEY_TRY(const data::LoadOptions options, reading_raw(job, job.parties[static_cast<std::size_t>(party)], labels));
+  return source.train.load(options);
+}
+
+Result<PartyTable> read_alike(const jobs::Job& job, int number, const PartySource& source, data::Dataset train,
+                              const data::ColumnNames& columns, const AgreedClasses& classes) {
+  const jobs::PartySection& party = job.parties[static_cast<std::size_t>(number)];
+  PartyTable table{.party = party.name, .number = number};
+  const auto use = train.labels.values.empty() ? data::LabelUse::kNone : data::LabelUse::kRequired;
+  PARLEY_TRY(data::LoadOptions options, reading_raw(job, party, use));
+  options.columns = columns;
+  options.schema = train.schema;
+  if (!(train.columns == columns)) {
+    PARLEY_TRY(train, source.train.load(options));
+  }
+  table.train = std::move(train);
+  if (source.test) {
+    options.classes = classes.names;
+    PARLEY_TRY(table.test, source.test->load(options));
+  } else {
+    PARLEY_CHECK(hold_out(job, table));
+  }
+  if (table.train.rows() < 1)
+    return fail(bad_input({source.train.name(), 0, ""}, "training needs at least one row", "0 left"));
+  number_labels(classes, table.train.labels);
+  if (table.test) number_labels(classes, table.test->labels);
+  PARLEY_CHECK(scale(job, table));
+  return table;
+}
 
 std::optional<int> first_number(const data::ColumnNames& columns) {
   if (!columns.is_numbered()) return std::nullopt;
@@ -95,41 +146,10 @@ std::optional<int> first_number(const data::ColumnNames& columns) {
   return first;
 }
 
-Result<AgreedClasses> agree_on_classes(const Job& job, std::span<const data::Dataset> tables) {
-  AgreedClasses agreed;
-  if (job.objective.task == glm::Task::kLinear) return agreed;
-  std::vector<std::string> found = job.labels.classes;
-  for (const data::Dataset& table : tables)
-    for (const std::string& name : table.labels.classes)
-      if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
-  if (!job.labels.classes.empty()) {
-    agreed.names = found;
-  } else {
-    PARLEY_TRY(agreed.names, declared_classes(job, tables));
-    const std::vector<std::string> declared = agreed.names;
-    if (job.privacy && declared.empty()) return conventional_classes(job, found, tables.front().schema.format);
-    for (const std::size_t at : data::level_order(found))
-      if (std::find(declared.begin(), declared.end(), found[at]) == declared.end()) agreed.names.push_back(found[at]);
-  }
-  if (agreed.names.size() < 2)
-    return fail(bad_input({job.file, 0, "labels"}, "the parties' rows hold one class only; a classifier needs two"));
-  data::RawLabels one_of_each{{}, agreed.names};
-  for (std::size_t k = 0; k < agreed.names.size(); ++k) one_of_each.values.push_back(static_cast<double>(k));
-  data::LabelRules rules{.kind = label_kind(job.objective.task), .place = {job.file, 0, "labels"}};
-  if (!job.labels.positive.empty())
-    rules.positive = {job.labels.positive};
-  else if (rules.kind == data::LabelKind::kBinary && agreed.names.size() == 2)
-    rules.positive = {agreed.names[1]};
-  if (rules.kind == data::LabelKind::kClasses) rules.classes = agreed.names;
-  PARLEY_TRY(data::LabelsAndNotes made, data::make_labels(std::move(one_of_each), rules));
-  agreed.values = std::move(made.labels.values);
-  agreed.classes = std::move(made.labels.classes);
-  return agreed;
-}
-
-Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data::Dataset> tables) {
-  const bool numbered = std::all_of(tables.begin(), tables.end(),
-                                    [](const data::Dataset& table) { return table.columns.is_numbered() || table.columns.empty(); });
+Result<data::ColumnNames> agree_on_columns(const jobs::Job& job, std::span<const data::Dataset> tables) {
+  const bool numbered = std::all_of(tables.begin(), tables.end(), [](const data::Dataset& table) {
+    return table.columns.is_numbered() || table.columns.empty();
+  });
   if (numbered) {
     int first = 1, last = 0;
     for (const data::Dataset& table : tables) {
@@ -143,82 +163,19 @@ Result<data::ColumnNames> agree_on_columns(const Job& job, std::span<const data:
   for (std::size_t p = 1; p < tables.size(); ++p) {
     const data::ColumnNames& columns = tables[p].columns;
     if (columns == common) continue;
-    for (const auto& [one, other, file] : {std::tuple{&columns, &common, p}, std::tuple{&common, &columns, std::size_t{0}}})
+    for (const auto& [one, other, file] :
+         {std::tuple{&columns, &common, p}, std::tuple{&common, &columns, std::size_t{0}}})
       for (const std::string& name : one->list())
         if (!other->find(name))
-          return fail(
-              bad_input({job.parties[file].data, 0, name},
-                        fmt::format("is a column that '{}' does not have; parties that hold different records need the same columns: "
-                                    "give them one schema",
-                                    job.parties[file == 0 ? p : 0].name)));
+          return fail(bad_input(
+              {job.parties[file].data, 0, name},
+              fmt::format(
+                  "is a column that '{}' does not have; parties that hold different records need the same columns: "
+                  "give them one schema",
+                  job.parties[file == 0 ? p : 0].name)));
   }
   if (common.empty()) return fail(bad_input({job.parties.front().data, 0, ""}, "holds no feature column"));
   return common;
-}
-
-Result<data::LoadOptions> reading_of(const Job& job, const Party& party) {
-  data::LoadOptions options;
-  if (!party.schema.empty()) {
-    PARLEY_TRY(options.schema, data::read_schema(party.schema));
-  }
-  options.label = job.labels.column;
-  options.bound = job.data.bound;
-  options.label_bound = job.data.label_bound;
-  if (job.data.features) options.features = static_cast<int>(*job.data.features);
-  if (job.privacy && !(options.schema && options.schema->first_index)) options.first_index = 1;
-  return options;
-}
-
-Result<data::Dataset> read_as_it_is(const Job& job, const Party& party, data::LabelUse labels) {
-  PARLEY_TRY(const data::LoadOptions options, reading(job, party, labels));
-  return data::load(party.data, options);
-}
-
-Result<PartyTable> read_alike(const Job& job, int number, data::Dataset train, const data::ColumnNames& columns,
-                              const AgreedClasses& classes) {
-  const Party& party = job.parties[static_cast<std::size_t>(number)];
-  PartyTable table{.party = party.name, .number = number};
-  const auto use = train.labels.values.empty() ? data::LabelUse::kNone : data::LabelUse::kRequired;
-  PARLEY_TRY(data::LoadOptions options, reading(job, party, use));
-  options.columns = columns;
-  options.schema = train.schema;
-  if (!(train.columns == columns)) {
-    PARLEY_TRY(train, data::load(party.data, options));
-  }
-  if (!party.test.empty()) {
-    options.classes = classes.names;
-    PARLEY_TRY(table.test, data::load(party.test, options));
-  } else if (job.data.test_fraction && *job.data.test_fraction > 0) {
-    // Without a seed the held-out rows are still the same in every run: the split is not a secret.
-    PARLEY_TRY(data::TrainTest split, data::hold_out(train, *job.data.test_fraction, static_cast<std::uint64_t>(job.seed.value_or(0))));
-    train = std::move(split.train);
-    table.test = std::move(split.test);
-  }
-  if (train.rows() < 1) return fail(bad_input({party.data, 0, ""}, "training needs at least one row", "0 left"));
-  number_labels(classes, train.labels);
-  if (table.test) number_labels(classes, table.test->labels);
-  table.train = std::move(train);
-  PARLEY_CHECK(choose_scaling(job.data, table.train, table.scaling));
-  PARLEY_TRY(table.features, scaled_features(table.scaling, table.train.features));
-  return table;
-}
-
-// A site knows of itself alone; in a simulation from a seed the parties' noise must differ all the same.
-std::optional<std::int64_t> noise_seed(const Job& job, int party) {
-  if (!job.seed) return std::nullopt;
-  return *job.seed + 1000003LL * party;
-}
-
-Result<void> open_site(const Job& job, const glm::Objective& objective, PartyTable& table, const PaidRun& run) {
-  PARLEY_CHECK(check_federated(job));
-  Job own = job;
-  own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
-  own.seed = noise_seed(job, table.number);
-  // How many records a client has is as private as they are: what is public is how many clients there are.
-  if (job.privacy->unit == privacy::Unit::kClient) own.privacy->records = static_cast<std::int64_t>(job.parties.size());
-  PARLEY_TRY(table.site, PrivateSite::open(own, table.train, table.features, objective, PrivateSite::Purpose::kTraining, run));
-  table.features = table.site->features();
-  return {};
 }
 
 }  // namespace parley::catalog

@@ -1,4 +1,4 @@
-// Addresses as people write them: host:port, [2001:db8::1]:port.
+// Network addresses as people write them: host:port, [2001:db8::1]:port.
 #pragma once
 #include <string_view>
 

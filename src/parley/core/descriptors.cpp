@@ -33,7 +33,8 @@ std::size_t descriptor_limit() {
 std::size_t open_descriptors() {
   std::size_t open = 0;
   std::error_code error;
-  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end; at.increment(error)) ++open;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end; at.increment(error))
+    ++open;
   return open;
 }
 

@@ -37,7 +37,7 @@ Result<std::string> end_of_links(const std::string& path) {
   return fail(cannot("written", path));
 }
 
-constexpr std::string_view kUnfinished = ".parley-";  // and six letters or digits: nobody else names a file so
+constexpr std::string_view kUnfinished = ".parley-";  // and six letters or digits: nobody else gives a file such a name
 constexpr std::size_t kLetters = 6;
 
 bool is_unfinished(const std::string& name) {
@@ -47,15 +47,16 @@ bool is_unfinished(const std::string& name) {
          std::all_of(end.begin() + kUnfinished.size(), end.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
-// A file that nobody else has, locked as long as it is open. Whoever removes unfinished files may have taken it between being made
-// and being locked: then another is made.
+// A file that nobody else has, locked as long as it is open. Whoever removes unfinished files may have taken it between
+// being made and being locked: then another is made.
 int make_unfinished(const std::string& path, std::string& name) {
   while (true) {
     name = path + std::string(kUnfinished) + std::string(kLetters, 'X');
     const int file = ::mkostemp(name.data(), O_CLOEXEC);
     if (file < 0) return file;
     struct stat made {};
-    const bool taken = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;  // some file systems have no locks
+    const bool taken =
+        ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;  // some file systems have no locks
     if (!taken && ::fstat(file, &made) == 0 && made.st_nlink > 0) return file;
     ::close(file);
   }
@@ -70,7 +71,8 @@ Result<FileLock> FileLock::take(const std::string& path, std::chrono::millisecon
   while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= until) {
-      const Error error = errno == EWOULDBLOCK ? unavailable(path + ": another process holds it") : cannot("locked", path);
+      const Error error =
+          errno == EWOULDBLOCK ? unavailable(path + ": another process holds it") : cannot("locked", path);
       ::close(file);
       return fail(error);
     }
@@ -88,8 +90,8 @@ Result<void> write_atomically(const std::string& name, std::string_view content)
   PARLEY_TRY(const std::string path, end_of_links(name));
   struct stat there {};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-    return fail(
-        bad_input({name, 0, ""}, S_ISDIR(there.st_mode) ? "is a folder; a file is wanted" : "is not a regular file, and is left as it is"));
+    return fail(bad_input({name, 0, ""}, S_ISDIR(there.st_mode) ? "is a folder; a file is wanted"
+                                                                : "is not a regular file, and is left as it is"));
   std::string temporary;
   const int file = make_unfinished(path, temporary);
   if (file < 0) return fail(cannot("written", path));
@@ -132,7 +134,8 @@ void remove_unfinished(const std::string& folder) {
     const int file = ::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
     struct stat there {};
-    if (::fstat(file, &there) == 0 && S_ISREG(there.st_mode) && ::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(name.c_str());
+    if (::fstat(file, &there) == 0 && S_ISREG(there.st_mode) && ::flock(file, LOCK_EX | LOCK_NB) == 0)
+      ::unlink(name.c_str());
     ::close(file);
   }
 }
@@ -141,7 +144,8 @@ Result<void> refuse_input(const std::string& output, std::span<const std::string
   for (const std::string& input : inputs) {
     std::error_code absent;
     if (std::filesystem::equivalent(output, input, absent))
-      return fail(bad_input({output, 0, ""}, output == input ? "is the file to read" : "is the file to read, " + input));
+      return fail(
+          bad_input({output, 0, ""}, output == input ? "is the file to read" : "is the file to read, " + input));
   }
   return {};
 }

@@ -10,8 +10,8 @@ bool may_be_in_a_name(char c) {
 
 std::string_view flaw_of_member_name(std::string_view name) {
   constexpr std::size_t kLongest = 64;  // of a common name in a certificate
-  const bool good =
-      !name.empty() && name.size() <= kLongest && name.front() != '.' && std::all_of(name.begin(), name.end(), may_be_in_a_name);
+  const bool good = !name.empty() && name.size() <= kLongest && name.front() != '.' &&
+                    std::all_of(name.begin(), name.end(), may_be_in_a_name);
   return good ? "" : "must be 1 to 64 letters a-z, digits, '-', '_' or '.', not beginning with '.'";
 }
 

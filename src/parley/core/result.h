@@ -20,9 +20,10 @@ inline tl::unexpected<Error> fail(Error error) {
 #define PARLEY_CONCAT(a, b) PARLEY_CONCAT_(a, b)
 
 // PARLEY_TRY(auto x, read(file));
-#define PARLEY_TRY(declaration, ...)                                                                                               \
-  auto PARLEY_CONCAT(parley_result_, __LINE__) = (__VA_ARGS__);                                                                    \
-  if (!PARLEY_CONCAT(parley_result_, __LINE__)) return ::parley::fail(std::move(PARLEY_CONCAT(parley_result_, __LINE__)).error()); \
+#define PARLEY_TRY(declaration, ...)                                                   \
+  auto PARLEY_CONCAT(parley_result_, __LINE__) = (__VA_ARGS__);                        \
+  if (!PARLEY_CONCAT(parley_result_, __LINE__))                                        \
+    return ::parley::fail(std::move(PARLEY_CONCAT(parley_result_, __LINE__)).error()); \
   declaration = std::move(*PARLEY_CONCAT(parley_result_, __LINE__))
 
 // PARLEY_CHECK(write(file)); for Result<void>

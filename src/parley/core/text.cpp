@@ -72,7 +72,8 @@ std::string human_bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return unit == 0 || bytes >= 100 ? fmt::format("{:.0f} {}", bytes, kUnits.at(unit)) : fmt::format("{:.1f} {}", bytes, kUnits.at(unit));
+  return unit == 0 || bytes >= 100 ? fmt::format("{:.0f} {}", bytes, kUnits.at(unit))
+                                   : fmt::format("{:.1f} {}", bytes, kUnits.at(unit));
 }
 
 std::string with_commas(long long count) {
@@ -87,7 +88,8 @@ std::string with_commas(long long count) {
 
 std::string counted(long long count, std::string_view one, std::string_view several) {
   if (count == 1) return fmt::format("1 {}", one);
-  return several.empty() ? fmt::format("{} {}s", with_commas(count), one) : fmt::format("{} {}", with_commas(count), several);
+  return several.empty() ? fmt::format("{} {}s", with_commas(count), one)
+                         : fmt::format("{} {}", with_commas(count), several);
 }
 
 }  // namespace parley

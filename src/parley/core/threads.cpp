@@ -1,15 +1,17 @@
 // Helpers that wait without holding a core.
 //
-//   caller     does chunks by itself while little is left; otherwise posts the work, does chunks with the helpers, takes the
-//              post down and waits for those inside
-//   helper     looks for a post with a free seat, does chunks, leaves; finds none: looks for kSpin more, then sleeps (futex)
-//   crowded    a helper that was put off its core in the middle of a chunk lets its caller wait for a whole time slice. When
-//              that happens, nobody spins and only work of several slices is posted, for a while that doubles each time; then
-//              one post tries again
+//   caller     does chunks by itself while little is left; otherwise posts the work, does chunks with the helpers,
+//              takes the post down and waits for those inside
+//   helper     looks for a post with a free seat, does chunks, leaves; finds none: looks for kSpin more, then sleeps
+//              (futex)
+//   crowded    a helper that was put off its core in the middle of a chunk lets its caller wait for a whole time slice.
+//              When that happens, nobody spins and only work of several slices is posted, for a while that doubles each
+//              time; then one post tries again
 //
-// A post lies in memory that is never freed, and its state is one word: taken, open, free seats, helpers inside. A helper gets
-// in by taking a seat while the post is open, in one exchange; the caller closes it and waits until nobody is inside. Hence
-// no helper looks at a body after its caller has returned. Callers never do another caller's chunks, so they cannot wait in a circle.
+// A post lies in memory that is never freed, and its state is one word: taken, open, free seats, helpers inside. A
+// helper gets in by taking a seat while the post is open, in one exchange; the caller closes it and waits until nobody
+// is inside. Hence no helper looks at a body after its caller has returned. Callers never do another caller's chunks,
+// so they cannot wait in a circle.
 #include "parley/core/threads.h"
 
 #include <pthread.h>
@@ -36,11 +38,12 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kWorthHelp = microseconds(15);     // what is left alone: about what it takes to begin and end together
-constexpr nanoseconds kWorthACrowd = milliseconds(20);   // several time slices of a scheduler
-constexpr nanoseconds kSpin = microseconds(200);         // a helper, for the next post
+constexpr nanoseconds kWorthHelp =
+    microseconds(15);  // what is left alone: about what it takes to begin and end together
+constexpr nanoseconds kWorthACrowd = milliseconds(20);  // several time slices of a scheduler
+constexpr nanoseconds kSpin = microseconds(200);        // a helper, for the next post
 constexpr nanoseconds kSpinForHelpers = microseconds(50);
-constexpr nanoseconds kPutOff = microseconds(100);       // longer than what the kernel itself takes a core for
+constexpr nanoseconds kPutOff = microseconds(100);  // longer than what the kernel itself takes a core for
 constexpr nanoseconds kFirstRest = milliseconds(4);
 constexpr int kMostDoublings = 7;
 
@@ -107,7 +110,8 @@ class Crew {
   }
 
   static Crew& of_process() {
-    // Never freed, since its threads end with the process. They are not in a forked child, which begins with a crew of its own.
+    // Never freed, since its threads end with the process. They are not in a forked child, which begins with a crew of
+    // its own.
     static const bool made = [] {
       crew_.store(new Crew, std::memory_order_release);
       return ::pthread_atfork(nullptr, nullptr, [] { crew_.store(new Crew, std::memory_order_release); }) == 0;
@@ -146,7 +150,8 @@ class Crew {
   static std::size_t do_chunks(Post& post) {
     std::size_t did = 0;
     try {
-      for (std::size_t c; (c = post.next.fetch_add(1, std::memory_order_relaxed)) < post.work.chunks; ++did) post.work.run(post.work.body, c);
+      for (std::size_t c; (c = post.next.fetch_add(1, std::memory_order_relaxed)) < post.work.chunks; ++did)
+        post.work.run(post.work.body, c);
     } catch (...) {
       post.next.store(post.work.chunks, std::memory_order_relaxed);
       if (!post.failed.test_and_set(std::memory_order_relaxed)) post.error = std::current_exception();
@@ -165,7 +170,8 @@ class Crew {
         if ((state & kAnyInside) == 0) return;
         pause();
       }
-    while (((state = post.state.load(std::memory_order_acquire)) & kAnyInside) != 0) post.state.wait(state, std::memory_order_acquire);
+    while (((state = post.state.load(std::memory_order_acquire)) & kAnyInside) != 0)
+      post.state.wait(state, std::memory_order_acquire);
   }
 
   void wake(int helpers) {
@@ -197,7 +203,9 @@ class Crew {
       Post& post = posts_[p];
       std::uint32_t state = post.state.load(std::memory_order_relaxed);
       while ((state & kOpen) != 0 && (state & kAnySeat) != 0)
-        if (post.state.compare_exchange_weak(state, state - kSeat + kInside, std::memory_order_acq_rel, std::memory_order_relaxed)) return &post;
+        if (post.state.compare_exchange_weak(state, state - kSeat + kInside, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed))
+          return &post;
     }
     return nullptr;
   }
@@ -302,12 +310,13 @@ void share(const SharedWork& work, Pace& pace) {
   Crew& crew = Crew::of_process();
   const auto begun = Clock::now();
   const nanoseconds enough = crew.crowded(begun) ? kWorthACrowd : kWorthHelp;
-  const nanoseconds expected{static_cast<std::int64_t>(
-      std::min(1e15, static_cast<double>(pace.per_item.load(std::memory_order_relaxed)) * static_cast<double>(work.items)))};
+  const nanoseconds expected{static_cast<std::int64_t>(std::min(
+      1e15, static_cast<double>(pace.per_item.load(std::memory_order_relaxed)) * static_cast<double>(work.items)))};
   std::size_t done = 0;
   nanoseconds alone{0};
   if (expected < enough) {
-    // The clock is looked at when half of what is enough may have passed, so that small chunks are not timed one by one.
+    // The clock is looked at when half of what is enough may have passed, so that small chunks are not timed one by
+    // one.
     for (std::size_t look = 1; done < work.chunks && alone < enough;) {
       for (; done < look; ++done) work.run(work.body, done);
       alone = Clock::now() - begun;

@@ -3,9 +3,9 @@
 // Work is cut into chunks whose borders depend on the problem alone; threads only decide who does
 // which chunk. A reduction adds the chunks' partial results in chunk order.
 //
-// How threads wait (threads.cpp): nobody holds a core for long without work. Whoever calls does chunks itself, and calls
-// helpers only when what is left is worth it. Helpers belong to the process, not to the caller: parties of one process, and
-// chunks that have chunks of their own, share the same cores.
+// How threads wait (threads.cpp): nobody holds a core for long without work. Whoever calls does chunks itself, and
+// calls helpers only when what is left is worth it. Helpers belong to the process, not to the caller: parties of one
+// process, and chunks that have chunks of their own, share the same cores.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -22,7 +22,8 @@ inline std::size_t chunk_count(std::size_t size, std::size_t grain) {
   return (size + grain - 1) / grain;
 }
 
-// What an item took at one place of the code when it was there before, in nanoseconds; decides who works, never what comes out.
+// How long an item took at one place of the code when it was there before, in nanoseconds. It decides who works, never
+// what comes out.
 struct Pace {
   std::atomic<float> per_item{0};
 };
@@ -34,8 +35,8 @@ struct SharedWork {
   std::size_t chunks = 0;
   std::size_t items = 0;
 };
-void share(const SharedWork& work, Pace& pace);             // with helpers if it is worth it
-void share_at_once(const SharedWork& work, int threads);    // with helpers, if they are to be had
+void share(const SharedWork& work, Pace& pace);           // with helpers if it is worth it
+void share_at_once(const SharedWork& work, int threads);  // with helpers, if any are free
 
 // body(begin, end) for every chunk of `grain` items; chunks run in any order. What one throws, the caller gets.
 template <class Body>
@@ -50,8 +51,8 @@ void parallel_chunks(std::size_t size, std::size_t grain, const Body& body) {
   share({[](const void* it, std::size_t c) { (*static_cast<const decltype(run)*>(it))(c); }, &run, chunks, size}, pace);
 }
 
-// body() in several threads at once, this one among them, `threads` of them if they are to be had; returns when all have.
-// Where fewer are had, some call it again: it returns at once when nothing is left to do.
+// body() in several threads at once, this one among them, `threads` of them if that many are free; returns when all
+// have. Where fewer are free, some call it again, so it must return at once when nothing is left to do.
 template <class Body>
 void on_threads(int threads, const Body& body) {
   if (threads <= 1) return body();

@@ -77,7 +77,8 @@ Result<Toml> Toml::parse(std::string_view text, const std::string& file_name) {
   try {
     document->root = toml::parse(text, file_name);
   } catch (const toml::parse_error& error) {
-    return fail(bad_input({file_name, error.source().begin.line, ""}, "not valid TOML: " + printable(error.description())));
+    return fail(
+        bad_input({file_name, error.source().begin.line, ""}, "not valid TOML: " + printable(error.description())));
   }
   const void* root = &document->root;
   return Toml(std::move(document), root, "");
@@ -306,14 +307,18 @@ int Toml::choose(std::string_view key, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (node->is_string() && names[i] == value) return static_cast<int>(i);
   const std::string near = closest(value, names);
-  reject(key, fmt::format("must be one of {}{}", fmt::join(names, ", "), near.empty() ? "" : "; did you mean '" + near + "'?"),
-         shown(*node));
+  reject(
+      key,
+      fmt::format("must be one of {}{}", fmt::join(names, ", "), near.empty() ? "" : "; did you mean '" + near + "'?"),
+      shown(*node));
   return -1;
 }
 
 Place Toml::place(std::string_view key) const {
-  if (const toml::node* node = find(node_, key); node != nullptr) return place_of(*node, document_->file, joined(path_, key));
-  if (node_ != nullptr && as_table(node_) != &document_->root) return place_of(*as_table(node_), document_->file, joined(path_, key));
+  if (const toml::node* node = find(node_, key); node != nullptr)
+    return place_of(*node, document_->file, joined(path_, key));
+  if (node_ != nullptr && as_table(node_) != &document_->root)
+    return place_of(*as_table(node_), document_->file, joined(path_, key));
   return {document_->file, 0, joined(path_, key)};
 }
 

@@ -71,7 +71,9 @@ class ChunkReader {
   [[nodiscard]] bool all_read() const { return ended_; }
 
   // Bytes that are not handed out yet; 0 when nobody knows.
-  [[nodiscard]] std::size_t left() const { return source_->size_hint() == 0 ? 0 : source_->size_hint() + carry_.size(); }
+  [[nodiscard]] std::size_t left() const {
+    return source_->size_hint() == 0 ? 0 : source_->size_hint() + carry_.size();
+  }
 
   // A good size of chunks: enough of them to share between threads, small enough for the caches.
   [[nodiscard]] std::size_t chunk_size() const;
@@ -107,8 +109,8 @@ struct ChunkedFile {
 // thread has a workspace that its chunks share. The result is in file order; the error is the first
 // one of the file. admit(text, parsed) comes before, for one chunk after the other in file order.
 template <class Parsed, class Workspace, class Parse, class Admit>
-Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut, const Parse& parse,
-                                         const Admit& admit) {
+Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut,
+                                         const Parse& parse, const Admit& admit) {
   std::mutex lock;
   std::vector<std::unique_ptr<Parsed>> parsed;
   std::unique_ptr<Error> source_error;
@@ -144,7 +146,8 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
     if (chunk->error != nullptr) {
       if (source_error != nullptr) return fail(std::move(*source_error));
       PARLEY_CHECK(reader.check_rest());
-      return fail(bad_input({file.name, line + chunk->error->line, chunk->error->field}, chunk->error->rule, chunk->error->value));
+      return fail(bad_input({file.name, line + chunk->error->line, chunk->error->field}, chunk->error->rule,
+                            chunk->error->value));
     }
     line += chunk->lines;
   }
@@ -156,7 +159,8 @@ Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile&
 }
 
 template <class Parsed, class Workspace, class Parse>
-Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut, const Parse& parse) {
+Result<std::vector<Parsed>> parse_chunks(ChunkReader& reader, const ChunkedFile& file, const RecordCut& cut,
+                                         const Parse& parse) {
   return parse_chunks<Parsed, Workspace>(reader, file, cut, parse, [](std::string_view, Parsed&) {});
 }
 

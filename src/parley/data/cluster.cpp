@@ -122,7 +122,8 @@ std::vector<Point> first_centres(const std::vector<Point>& points, std::size_t c
   std::vector<double> nearest(points.size(), std::numeric_limits<double>::infinity());
   while (centres.size() < clusters) {
     double total = 0;
-    for (std::size_t i = 0; i < points.size(); ++i) total += nearest[i] = std::min(nearest[i], squared_distance(points[i], centres.back()));
+    for (std::size_t i = 0; i < points.size(); ++i)
+      total += nearest[i] = std::min(nearest[i], squared_distance(points[i], centres.back()));
     double at = random.uniform() * total;
     std::size_t chosen = 0;
     while (chosen + 1 < points.size() && (at -= nearest[chosen]) > 0) ++chosen;
@@ -133,10 +134,11 @@ std::vector<Point> first_centres(const std::vector<Point>& points, std::size_t c
 
 }  // namespace
 
-Result<std::vector<std::uint32_t>> cluster_rows(const RawTable& table, const std::vector<bool>& leave_out, std::size_t clusters,
-                                                std::uint64_t seed) {
+Result<std::vector<std::uint32_t>> cluster_rows(const RawTable& table, const std::vector<bool>& leave_out,
+                                                std::size_t clusters, std::uint64_t seed) {
   if (table.rows() < clusters)
-    return fail(bad_input({table.file(), 0, "--parts"}, "there are fewer records than parties", std::to_string(clusters)));
+    return fail(
+        bad_input({table.file(), 0, "--parts"}, "there are fewer records than parties", std::to_string(clusters)));
   const std::vector<Point> points = project(table, leave_out, seed);
   Random random(seed, 8);
   std::vector<Point> centres = first_centres(points, clusters, random);

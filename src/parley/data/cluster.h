@@ -14,9 +14,8 @@
 
 namespace parley::data {
 
-// Cluster of every record; each of `clusters` gets at least one. `leave_out` marks columns that are no
-// features.
-Result<std::vector<std::uint32_t>> cluster_rows(const RawTable& table, const std::vector<bool>& leave_out, std::size_t clusters,
-                                                std::uint64_t seed);
+// Cluster of every record; each of `clusters` gets at least one. `leave_out` marks columns that are not features.
+Result<std::vector<std::uint32_t>> cluster_rows(const RawTable& table, const std::vector<bool>& leave_out,
+                                                std::size_t clusters, std::uint64_t seed);
 
 }  // namespace parley::data

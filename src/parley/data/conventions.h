@@ -1,4 +1,4 @@
-// Column names that mean something when nobody says otherwise: id, y, label, target, class.
+// Column names that have a meaning unless something else is said: id, y, label, target, class.
 #pragma once
 #include <string_view>
 

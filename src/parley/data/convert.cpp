@@ -7,7 +7,7 @@
 #include <set>
 
 #include "parley/core/text.h"
-#include "parley/data/libsvm.h"
+#include "parley/data/libsvm_index.h"
 #include "parley/data/load.h"
 #include "parley/data/number.h"
 #include "parley/data/raw_table.h"
@@ -32,8 +32,9 @@ Result<void> check_disk(double bytes, const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const fs::space_info space = fs::space(fs::exists(folder, error) ? folder : fs::path("."), error);
   if (!error && bytes > static_cast<double>(space.available))
-    return fail(bad_input({path.string(), 0, ""}, fmt::format("would take at least {}, {} are free: CSV spells out every zero",
-                                                              human_bytes(bytes), human_bytes(static_cast<double>(space.available)))));
+    return fail(bad_input({path.string(), 0, ""},
+                          fmt::format("would take at least {}, {} are free: CSV spells out every zero",
+                                      human_bytes(bytes), human_bytes(static_cast<double>(space.available)))));
   return {};
 }
 
@@ -134,13 +135,13 @@ bool are_mostly_numbers(const Labels& labels) {
     const ParsedNumber parsed = parse_number(name.data(), name.data() + name.size());
     is_number.push_back(parsed.error == NumberError::kNone && parsed.end == name.data() + name.size());
   }
-  const auto numbers =
-      std::count_if(labels.values.begin(), labels.values.end(), [&](double k) { return is_number[static_cast<std::size_t>(k)]; });
+  const auto numbers = std::count_if(labels.values.begin(), labels.values.end(),
+                                     [&](double k) { return is_number[static_cast<std::size_t>(k)]; });
   return numbers > 0 && 2 * static_cast<std::size_t>(numbers) >= labels.values.size();
 }
 
-// Whether the first label that cannot be read as a number is a word. One that is too large or out of bounds is a mistake among numbers,
-// and makes no classes of them.
+// Whether the first label that cannot be read as a number is a word. One that is too large or out of bounds is a
+// mistake among numbers, and makes no classes of them.
 bool is_labelled_by_words(const Conversion& c) {
   const Schema schema = c.schema.value_or(Schema());
   std::string name = c.label;
@@ -201,8 +202,8 @@ Result<Converted> csv_to_libsvm(const Conversion& c, OutputFile& out, Outputs& o
   if (!table.ids.empty()) converted.notes.emplace_back("LIBSVM has no ids: the id column was left out");
   if (table.labels.classes.size() == 2) {
     for (double& value : table.labels.values) value = value == 0 ? -1 : 1;
-    converted.notes.push_back(
-        fmt::format("labels: -1 is '{}', +1 is '{}'", printable(table.labels.classes[0]), printable(table.labels.classes[1])));
+    converted.notes.push_back(fmt::format("labels: -1 is '{}', +1 is '{}'", printable(table.labels.classes[0]),
+                                          printable(table.labels.classes[1])));
   } else if (!table.labels.classes.empty()) {
     std::string classes;
     for (std::size_t k = 0; k < std::min<std::size_t>(table.labels.classes.size(), 2); ++k)
@@ -235,14 +236,18 @@ Result<Converted> convert(const Conversion& conversion) {
   }
   const bool to_libsvm = c.to_format == Format::kLibsvm;
   const bool from_libsvm = c.from_format == Format::kLibsvm;
-  if (c.first_index && !to_libsvm) return fail(bad_input({.field = "--zero-based"}, "is for LIBSVM files that are written"));
-  if (c.schema && (from_libsvm || !to_libsvm)) return fail(bad_input({.field = "--schema"}, "is for CSV files that become LIBSVM"));
+  if (c.first_index && !to_libsvm)
+    return fail(bad_input({.field = "--zero-based"}, "is for LIBSVM files that are written"));
+  if (c.schema && (from_libsvm || !to_libsvm))
+    return fail(bad_input({.field = "--schema"}, "is for CSV files that become LIBSVM"));
   if (!c.names_file.empty() && (from_libsvm || !to_libsvm))
     return fail(bad_input({.field = "--names"}, "is for CSV files that become LIBSVM"));
 
   Outputs outputs(c.existing, {c.from, c.schema_file});
   PARLEY_TRY(OutputFile * out, outputs.open(c.to));
-  auto converted = from_libsvm == to_libsvm ? repack(c, *out) : from_libsvm ? libsvm_to_csv(c, *out) : csv_to_libsvm(c, *out, outputs);
+  auto converted = from_libsvm == to_libsvm ? repack(c, *out)
+                   : from_libsvm            ? libsvm_to_csv(c, *out)
+                                            : csv_to_libsvm(c, *out, outputs);
   if (!converted) return converted;
   PARLEY_CHECK(outputs.commit());
   converted->table.path = c.to;

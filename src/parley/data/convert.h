@@ -2,9 +2,9 @@
 //
 //   same format      bytes are passed through (packing may change); LIBSVM numbers can be moved to start at 0 or 1
 //   LIBSVM -> CSV    columns y, x<first> .. x<last>; digits of labels and values are kept as they are
-//   CSV -> LIBSVM    through the reader: schema or inferred types, one-hot categories; labels that are numbers stay, two
-//                    other classes become -1 and +1, more become 0, 1, 2, ...; where most labels are numbers a note says which is not;
-//                    a number that is too large or out of bounds is an error, and makes no classes
+//   CSV -> LIBSVM    through the reader: schema or inferred types, one-hot categories; labels that are numbers stay,
+//                    two other classes become -1 and +1, more become 0, 1, 2, ...; where most labels are numbers a note
+//                    says which is not; a number that is too large or out of bounds is an error, and makes no classes
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "parley/core/result.h"
-#include "parley/data/generate.h"
 #include "parley/data/schema.h"
 #include "parley/data/write.h"
 

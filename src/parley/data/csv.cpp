@@ -68,8 +68,8 @@ constexpr std::size_t kFilledTogether = std::size_t{2} << 20;
 
 class Assembly {
  public:
-  Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout, const std::string& file_name,
-           const LoadOptions& options, std::unique_ptr<Landing> landing)
+  Assembly(std::vector<CsvChunk> chunks, std::vector<CellCounts> counts, CsvPlan plan, CsvLayout layout,
+           const std::string& file_name, const LoadOptions& options, std::unique_ptr<Landing> landing)
       : chunks_(std::move(chunks)), landing_(std::move(landing)), file_name_(file_name), options_(options) {
     table_.plan = std::move(plan);
     table_.counts = std::move(counts);
@@ -93,7 +93,7 @@ class Assembly {
     write_notes();
     table_.data.schema = table_.plan.schema;
     table_.data.schema.format = Format::kCsv;
-    // Names that only a missing header gives are no use for finding one in the next file.
+    // Names made up for want of a header are of no use for finding a column in the next file.
     if (table_.plan.guessed && !table_.layout.header) table_.data.schema.header = false;
     return std::move(table_);
   }
@@ -120,20 +120,23 @@ class Assembly {
       }
       build_numbers(column.slot, builder);
       names_.push_back(column.name);
-      bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0 : std::max(std::abs(column.lower), std::abs(column.upper)));
+      bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0
+                                                          : std::max(std::abs(column.lower), std::abs(column.upper)));
     }
     fill_waiting();
     gathered_ = {};
     if (closed_up_) builder.keep(landing_->memory());
-    if (names_.empty() && !table_.plan.lenient) return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
+    if (names_.empty() && !table_.plan.lenient)
+      return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
     table_.data.features = std::move(builder).build();
     table_.data.columns = ColumnNames(std::move(names_));
-    if (std::any_of(bounds_.begin(), bounds_.end(), [](double b) { return b != kUnbounded; })) table_.data.bounds = std::move(bounds_);
+    if (std::any_of(bounds_.begin(), bounds_.end(), [](double b) { return b != kUnbounded; }))
+      table_.data.bounds = std::move(bounds_);
     return {};
   }
 
-  // Columns that landed become whole: where lines were no records, what follows moves up, and chunks that are packed take their places. Rows only
-  // ever move to the front, into what is theirs or done with.
+  // Columns that landed become whole: where lines were no records, what follows moves up, and chunks that are packed
+  // take their places. Rows only ever move to the front, into what is theirs or done with.
   void close_up() {
     closed_up_ = rows_ <= landing_->capacity();
     if (!closed_up_) return;
@@ -151,7 +154,9 @@ class Assembly {
     });
   }
 
-  [[nodiscard]] double* landed(std::size_t slot) const { return landing_ == nullptr ? nullptr : landing_->column(slot); }
+  [[nodiscard]] double* landed(std::size_t slot) const {
+    return landing_ == nullptr ? nullptr : landing_->column(slot);
+  }
 
   // The rows of a chunk.
   void copy(const CsvChunk& chunk, std::size_t slot, linalg::Storage storage, std::byte* out) const {
@@ -191,7 +196,8 @@ class Assembly {
     if (waiting_.empty()) return;
     parallel_chunks(chunks_.size(), 1, [&](std::size_t c, std::size_t) {
       CsvChunk& chunk = chunks_[c];
-      for (const Waiting& column : waiting_) copy(chunk, column.slot, column.storage, column.at + first_rows_[c] * column.width);
+      for (const Waiting& column : waiting_)
+        copy(chunk, column.slot, column.storage, column.at + first_rows_[c] * column.width);
       chunk.features.release_before(waiting_.back().slot + 1);
     });
     waiting_.clear();
@@ -227,13 +233,15 @@ class Assembly {
       MergedLevels merged = merge_levels(
           chunks_, [&](const CsvChunk& chunk) -> const LevelTable& { return chunk.found[column.category]; },
           [](const std::string& level) { return level; });
-      const bool overflowed = merged.names.size() > kMostFoundLevels ||
-                              std::any_of(chunks_.begin(), chunks_.end(), [&](const CsvChunk& c) { return c.overflowed[column.category]; });
+      const bool overflowed =
+          merged.names.size() > kMostFoundLevels ||
+          std::any_of(chunks_.begin(), chunks_.end(), [&](const CsvChunk& c) { return c.overflowed[column.category]; });
       if (overflowed) {
         if (!table_.plan.lenient)
-          return fail(bad_input({file_name_, 0, column.name},
-                                fmt::format("has more than {} different values; a schema can list its levels, or declare it id or ignore",
-                                            kMostFoundLevels)));
+          return fail(bad_input(
+              {file_name_, 0, column.name},
+              fmt::format("has more than {} different values; a schema can list its levels, or declare it id or ignore",
+                          kMostFoundLevels)));
         table_.overflowed[j] = true;
         return {};
       }
@@ -257,7 +265,8 @@ class Assembly {
     }
     const std::vector<std::string>& levels = declared.levels;
     const auto listed = static_cast<Index>(levels.size());
-    const bool missing_level = column.missing == Missing::kLevel && (table_.counts[j].missing > 0 || !column.open_levels);
+    const bool missing_level =
+        column.missing == Missing::kLevel && (table_.counts[j].missing > 0 || !column.open_levels);
     std::vector<Index> codes;
     codes.reserve(rows_);
     const double* next = gathered_.data();
@@ -310,7 +319,8 @@ class Assembly {
                      .place = {file_name_, 0, at->name}};
     // Levels of a declared label: the second of two is positive, several are classes in that order.
     if (rules.classes.empty() && rules.positive.empty() && !declared.levels.empty()) {
-      const bool both_known = options_.labels == LabelKind::kBinary && declared.levels.size() == 2 && options_.absent_classes;
+      const bool both_known =
+          options_.labels == LabelKind::kBinary && declared.levels.size() == 2 && options_.absent_classes;
       if (options_.labels == LabelKind::kClasses || both_known)
         for (const auto& level : declared.levels) rules.classes.push_back(class_name(level));
       else if (options_.labels == LabelKind::kBinary && declared.levels.size() == 2)
@@ -343,10 +353,11 @@ class Assembly {
     if (table_.plan.guessed && !table_.plan.lenient)
       notes.emplace_back("no schema: types of columns were guessed from the data, and nothing about them is public");
     if (table_.data.dropped > 0)
-      notes.push_back(counted(table_.data.dropped, "row with a missing value was dropped", "rows with a missing value were dropped"));
+      notes.push_back(counted(table_.data.dropped, "row with a missing value was dropped",
+                              "rows with a missing value were dropped"));
     if (table_.data.clipped > 0)
-      notes.push_back(
-          counted(table_.data.clipped, "value beyond its bound was clipped to it", "values beyond their bound were clipped to it"));
+      notes.push_back(counted(table_.data.clipped, "value beyond its bound was clipped to it",
+                              "values beyond their bound were clipped to it"));
     std::vector<std::string> constant;
     // Nothing new about a table of one row, or one that is read for a model.
     const bool tells = rows_ > 1 && !options_.columns;
@@ -354,9 +365,9 @@ class Assembly {
       const CsvColumn& column = table_.plan.columns[j];
       const CellCounts& counts = table_.counts[j];
       if (counts.unknown > 0)
-        notes.push_back(fmt::format(
-            "column '{}': {}", column.name,
-            counted(counts.unknown, "cell with an unlisted level counts as no level", "cells with unlisted levels count as no level")));
+        notes.push_back(fmt::format("column '{}': {}", column.name,
+                                    counted(counts.unknown, "cell holds a level that is not listed, and counts as none",
+                                            "cells hold levels that are not listed, and count as none")));
       if (!tells || counts.missing > 0) continue;
       if (column.is_number() && counts.smallest == counts.largest) constant.push_back(printable(column.name, 40));
       if (column.kind == CellKind::kCategory && column.open_levels && table_.levels[j].size() == 1)
@@ -372,7 +383,8 @@ class Assembly {
 
   std::vector<CsvChunk> chunks_;
   std::unique_ptr<Landing> landing_;
-  bool closed_up_ = false;  // columns that landed are whole; false when there were more rows than expected, or none of them
+  // columns that landed are whole; false when there were more rows than expected, or none of them
+  bool closed_up_ = false;
   const std::string& file_name_;
   const LoadOptions& options_;
   CsvTable table_;
@@ -400,7 +412,8 @@ Result<std::vector<std::string>> csv_names(const OpenBytes& open, const std::str
   return std::move(layout.names);
 }
 
-Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options, bool lenient) {
+Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options,
+                                bool lenient) {
   PARLEY_TRY(auto bytes, open());
   ChunkReader reader(std::move(bytes));
   const Schema* schema = options.schema ? &*options.schema : nullptr;
@@ -415,27 +428,30 @@ Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_n
   std::atomic<const Landing*> ready{nullptr};
   const std::size_t whole = reader.left();
   std::size_t lines = 0;
-  PARLEY_TRY(auto chunks, parse_chunks<CsvChunk, CsvWorkspace>(
-                              reader, {file_name, layout.data_line},
-                              [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
-                              [&](std::string_view text, CsvChunk& out, CsvWorkspace& workspace) {
-                                parse_csv_chunk(text, layout, plan, out, workspace);
-                                if (out.line == 0 && out.error == nullptr && whole > 0) {
-                                  landing = Landing::make({&out.features, out.rows, text.size()}, whole);
-                                  ready.store(landing.get(), std::memory_order_release);
-                                }
-                                const std::lock_guard guard(counting);
-                                for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
-                                out.counts = {};
-                              },
-                              [&](std::string_view text, CsvChunk& out) {
-                                const std::size_t here = count_lines(text);
-                                const Landing* const place = ready.load(std::memory_order_acquire);
-                                if (place != nullptr && lines + here <= place->capacity()) out.landing = place;
-                                out.line = lines;
-                                lines += here;
-                              }));
-  return Assembly(std::move(chunks), std::move(counts), std::move(plan), std::move(layout), file_name, options, std::move(landing)).run();
+  PARLEY_TRY(auto chunks,
+             parse_chunks<CsvChunk, CsvWorkspace>(
+                 reader, {file_name, layout.data_line},
+                 [&](std::string_view text) { return cut_at_record(text, layout.delimiter, layout.comment); },
+                 [&](std::string_view text, CsvChunk& out, CsvWorkspace& workspace) {
+                   parse_csv_chunk(text, layout, plan, out, workspace);
+                   if (out.line == 0 && out.error == nullptr && whole > 0) {
+                     landing = Landing::make({&out.features, out.rows, text.size()}, whole);
+                     ready.store(landing.get(), std::memory_order_release);
+                   }
+                   const std::lock_guard guard(counting);
+                   for (std::size_t j = 0; j < counts.size(); ++j) counts[j].add(out.counts[j]);
+                   out.counts = {};
+                 },
+                 [&](std::string_view text, CsvChunk& out) {
+                   const std::size_t here = count_lines(text);
+                   const Landing* const place = ready.load(std::memory_order_acquire);
+                   if (place != nullptr && lines + here <= place->capacity()) out.landing = place;
+                   out.line = lines;
+                   lines += here;
+                 }));
+  return Assembly(std::move(chunks), std::move(counts), std::move(plan), std::move(layout), file_name, options,
+                  std::move(landing))
+      .run();
 }
 
 Result<Dataset> read_csv(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {

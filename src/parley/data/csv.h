@@ -9,8 +9,8 @@
 #include "parley/data/csv_plan.h"
 #include "parley/data/csv_rows.h"
 #include "parley/data/dataset.h"
-#include "parley/data/libsvm.h"
-#include "parley/data/load.h"
+#include "parley/data/decompress.h"
+#include "parley/data/load_options.h"
 
 namespace parley::data {
 
@@ -23,8 +23,9 @@ struct CsvTable {
   std::vector<bool> overflowed;                  // by file column: too many levels to list
 };
 
-// `lenient` is for a description: missing cells and too many levels are no errors.
-Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options, bool lenient);
+// `lenient` is for a description: missing cells and too many levels are not errors then.
+Result<CsvTable> read_csv_table(const OpenBytes& open, const std::string& file_name, const LoadOptions& options,
+                                bool lenient);
 
 // The names in the header, or x0, x1, ... where there is none; reads no further than it must.
 Result<std::vector<std::string>> csv_names(const OpenBytes& open, const std::string& file_name, const Schema* schema);

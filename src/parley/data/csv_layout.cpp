@@ -110,7 +110,8 @@ bool is_header(const std::vector<std::vector<std::string>>& records, const Layou
 Result<void> check_names(const CsvLayout& layout, const Place& place) {
   std::set<std::string_view> seen;
   for (const auto& name : layout.names)
-    if (!seen.insert(name).second) return fail(bad_input({place.file, place.line, "header"}, "two columns have the same name", name));
+    if (!seen.insert(name).second)
+      return fail(bad_input({place.file, place.line, "header"}, "two columns have the same name", name));
   return {};
 }
 
@@ -187,7 +188,7 @@ bool CellCursor::skip_line_without_record(char comment) {
   while (q != end_ && (*q == ' ' || *q == '\r' || (*q == '\t' && delimiter_ != '\t'))) ++q;
   const bool skipped = q == end_ || *q == '\n' || (comment != '\0' && *q == comment);
   if (skipped) skip_line();
-  // In a file of blank-separated cells leading blanks are no cell.
+  // In a file of blank-separated cells leading blanks are not a cell.
   else if (delimiter_ == kBlankRuns)
     p_ = q;
   return skipped;
@@ -205,7 +206,8 @@ std::size_t cut_at_record(std::string_view text, char delimiter, char comment) {
   std::size_t at = 0;  // outside quotes
   while (true) {
     const std::size_t quote = text.find('"', at);
-    if (const std::size_t lines = cut_at_line(text.substr(at, quote == std::string_view::npos ? quote : quote - at)); lines > 0)
+    if (const std::size_t lines = cut_at_line(text.substr(at, quote == std::string_view::npos ? quote : quote - at));
+        lines > 0)
       cut = at + lines;
     if (quote == std::string_view::npos) return cut;
     if (comment != '\0') {
@@ -219,8 +221,8 @@ std::size_t cut_at_record(std::string_view text, char delimiter, char comment) {
     }
     std::size_t before = quote;
     while (before > at && is_blank(text[before - 1])) --before;
-    const bool opens =
-        before == 0 || text[before - 1] == '\n' || (delimiter == kBlankRuns ? before < quote : text[before - 1] == delimiter);
+    const bool opens = before == 0 || text[before - 1] == '\n' ||
+                       (delimiter == kBlankRuns ? before < quote : text[before - 1] == delimiter);
     at = quote + 1;
     if (!opens) continue;
     while (true) {
@@ -235,7 +237,8 @@ std::size_t cut_at_record(std::string_view text, char delimiter, char comment) {
   }
 }
 
-Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::string& file_name, const LayoutHints& hints) {
+Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::string& file_name,
+                              const LayoutHints& hints) {
   CsvLayout layout;
   const Schema* schema = hints.schema;
   if (schema != nullptr && !schema->comment.empty()) layout.comment = schema->comment[0];
@@ -249,7 +252,8 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
   if (schema != nullptr)
     for (int k = 0; k < schema->skip_lines; ++k) skip_first_line();
 
-  layout.delimiter = schema != nullptr && !schema->delimiter.empty() ? schema->delimiter[0] : find_delimiter(text, layout.comment);
+  layout.delimiter =
+      schema != nullptr && !schema->delimiter.empty() ? schema->delimiter[0] : find_delimiter(text, layout.comment);
 
   // A preamble: lines that begin like a comment and do not have the cells of the rest.
   const auto [usual, share] = most_frequent(cell_counts(text, layout.delimiter, layout.comment, 100));
@@ -278,9 +282,10 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
       }
       whole = false;
       if (layout.sample.empty() && (is_whole || problem == CellCursor::Problem::kTextAfterQuote))
-        return fail(bad_input({file_name, record_line, fmt::format("column {}", record.size() + 1)},
-                              problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote" : "a quote is not closed",
-                              cell));
+        return fail(bad_input(
+            {file_name, record_line, fmt::format("column {}", record.size() + 1)},
+            problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote" : "a quote is not closed",
+            cell));
       break;
     } while (!cursor.at_record_end());
     if (!whole) break;

@@ -1,5 +1,5 @@
-// How a CSV file is written: its delimiter, whether it has a header, and the names of its columns;
-// found in the first records where nobody said.
+// How a CSV file is written: its delimiter, whether it has a header, and the names of its columns. What the schema
+// leaves open is found in the first records.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -41,7 +41,9 @@ class CellCursor {
   void skip_blanks() {
     while (p_ != end_ && (*p_ == ' ' || (*p_ == '\t' && delimiter_ != '\t'))) ++p_;
   }
-  [[nodiscard]] bool at_line_end() const { return p_ == end_ || *p_ == '\n' || (*p_ == '\r' && (p_ + 1 == end_ || p_[1] == '\n')); }
+  [[nodiscard]] bool at_line_end() const {
+    return p_ == end_ || *p_ == '\n' || (*p_ == '\r' && (p_ + 1 == end_ || p_[1] == '\n'));
+  }
   // After a cell: over the delimiter to the next one, or over the line feed. False when neither is here.
   bool pass_border();
 
@@ -74,6 +76,7 @@ struct LayoutHints {
 };
 
 // `start` is the beginning of the file, whole when `is_whole`.
-Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::string& file_name, const LayoutHints& hints);
+Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::string& file_name,
+                              const LayoutHints& hints);
 
 }  // namespace parley::data

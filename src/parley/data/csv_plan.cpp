@@ -47,15 +47,18 @@ std::string number_with_comma(const CsvLayout& layout, std::size_t j, const Text
 }
 
 // Nobody wants such a column as a category by accident.
-Result<void> check_commas(const CsvLayout& layout, const CsvPlan& plan, const std::string& file_name, std::vector<std::string>& notes) {
+Result<void> check_commas(const CsvLayout& layout, const CsvPlan& plan, const std::string& file_name,
+                          std::vector<std::string>& notes) {
   for (std::size_t j = 0; j < layout.names.size(); ++j) {
     if (plan.schema.columns[j].type != ColumnType::kCategory) continue;
     const std::string cell = number_with_comma(layout, j, plan.missing_markers);
     if (cell.empty()) continue;
     const char* const remedy = "looks like numbers with commas; write them with a decimal point and no other marks";
     if (!plan.lenient)
-      return fail(bad_input({file_name, 0, layout.names[j]}, fmt::format("{}, or declare the column in a schema", remedy), cell));
-    notes.push_back(fmt::format("column '{}' {} (got '{}'): drafted as a category", printable(layout.names[j]), remedy, printable(cell)));
+      return fail(bad_input({file_name, 0, layout.names[j]},
+                            fmt::format("{}, or declare the column in a schema", remedy), cell));
+    notes.push_back(fmt::format("column '{}' {} (got '{}'): drafted as a category", printable(layout.names[j]), remedy,
+                                printable(cell)));
   }
   return {};
 }
@@ -79,7 +82,8 @@ SampledCells sampled(const CsvLayout& layout, std::size_t j, const TextSet& miss
 }
 
 // The type of column j as the sample has it: a number when most cells are numbers, else a category.
-ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing, std::vector<std::string>& notes) {
+ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing,
+                          std::vector<std::string>& notes) {
   ColumnSchema column;
   column.name = layout.names[j];
   const SampledCells cells = sampled(layout, j, missing);
@@ -116,8 +120,9 @@ Schema guess_schema(const CsvLayout& layout, Schema schema, const TextSet& missi
 }
 
 // Which file column is the label; none when there is none (an error only when one is required).
-Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std::vector<std::string>& names, const Schema& schema,
-                                              const LoadOptions& options, const std::string& file_name, std::vector<std::string>& notes) {
+Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std::vector<std::string>& names,
+                                              const Schema& schema, const LoadOptions& options,
+                                              const std::string& file_name, std::vector<std::string>& notes) {
   if (options.label_use == LabelUse::kNone) return std::optional<std::size_t>();
   const auto position = [&](std::string_view wanted) -> std::optional<std::size_t> {
     const auto at = std::find(names.begin(), names.end(), wanted);
@@ -132,16 +137,19 @@ Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std
   if (!options.label.empty()) {
     const auto at = position(options.label);
     if (!declared.empty() && declared != (at ? names[*at] : options.label))
-      return fail(
-          bad_input({file_name, 0, "label"}, fmt::format("the schema's label is '{}', another is asked for", declared), options.label));
+      return fail(bad_input({file_name, 0, "label"},
+                            fmt::format("the schema's label is '{}'; another one was asked for", declared),
+                            options.label));
     if (at || options.label_use == LabelUse::kOptional) return at;
-    return fail(
-        bad_input({file_name, 0, "label"}, "label missing: the file has no such column" + suggestion(options.label, names), options.label));
+    return fail(bad_input({file_name, 0, "label"},
+                          "label missing: the file has no such column" + suggestion(options.label, names),
+                          options.label));
   }
   if (!declared.empty()) {
     const auto at = position(declared);
     if (at || options.label_use == LabelUse::kOptional) return at;
-    return fail(bad_input({file_name, 0, "label"}, "label missing: the file has no such column" + suggestion(declared, names), declared));
+    return fail(bad_input({file_name, 0, "label"},
+                          "label missing: the file has no such column" + suggestion(declared, names), declared));
   }
   std::optional<std::size_t> usual;
   for (std::size_t j = 0; layout.header && j < layout.names.size(); ++j) {
@@ -153,16 +161,18 @@ Result<std::optional<std::size_t>> find_label(const CsvLayout& layout, const std
     return usual;
   }
   if (options.label_use == LabelUse::kOptional) return std::optional<std::size_t>();
-  return fail(bad_input({file_name, 0, "label"},
-                        layout.header ? "label missing: no column is named y, label, target or class; name the label column"
-                                      : "label missing: the file has no header; name the label column (first, last, x0, x1, ...)"));
+  return fail(bad_input(
+      {file_name, 0, "label"},
+      layout.header ? "label missing: no column is named y, label, target or class; name the label column"
+                    : "label missing: the file has no header; name the label column (first, last, x0, x1, ...)"));
 }
 
 std::vector<std::string> known_classes(const ColumnSchema& column, const LoadOptions& options) {
   // One against the rest: whatever is not positive is negative.
   if (options.labels == LabelKind::kBinary && !options.positive.empty()) return {};
   std::vector<std::string> classes;
-  for (const auto& level : options.classes.empty() ? column.levels : options.classes) classes.push_back(class_name(level));
+  for (const auto& level : options.classes.empty() ? column.levels : options.classes)
+    classes.push_back(class_name(level));
   return classes;
 }
 
@@ -224,15 +234,18 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
 }
 
 // Cells without names are matched by their number: all columns of the schema, or all but the label, the id or both.
-Result<std::vector<std::size_t>> match_by_number(const CsvLayout& layout, const Schema& schema, const LoadOptions& options,
-                                                 const TextSet& missing, const std::string& file_name) {
+Result<std::vector<std::size_t>> match_by_number(const CsvLayout& layout, const Schema& schema,
+                                                 const LoadOptions& options, const TextSet& missing,
+                                                 const std::string& file_name) {
   const std::size_t cells = layout.names.size();
   const auto wrong = [&](std::string_view why) {
-    return fail(bad_input({file_name, layout.data_line, ""},
-                          fmt::format("the schema has {}, the file has {}{}", counted(schema.columns.size(), "column"), cells, why)));
+    return fail(bad_input(
+        {file_name, layout.data_line, ""},
+        fmt::format("the schema has {}, the file has {}{}", counted(schema.columns.size(), "column"), cells, why)));
   };
   std::set<std::vector<std::size_t>> readings;
-  for (const auto& [label, id] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
+  for (const auto& [label, id] :
+       {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}, std::pair{false, false}}) {
     if ((!label && options.label_use == LabelUse::kRequired) || (!id && !options.id_may_lack)) continue;
     std::vector<std::size_t> positions;
     for (std::size_t k = 0; k < schema.columns.size(); ++k) {
@@ -243,7 +256,8 @@ Result<std::vector<std::size_t>> match_by_number(const CsvLayout& layout, const 
   }
   if (readings.empty()) return wrong("");
   if (readings.size() == 1) return *readings.begin();
-  // One cell lacks, of the label or of the id: the wrong guess would shift the features. Words in a column of numbers rule it out.
+  // One cell lacks, of the label or of the id: the wrong guess would shift the features. Words in a column of numbers
+  // rule it out.
   std::erase_if(readings, [&](const std::vector<std::size_t>& positions) {
     for (std::size_t j = 0; j < cells; ++j) {
       const ColumnType type = schema.columns[positions[j]].type;
@@ -253,12 +267,13 @@ Result<std::vector<std::size_t>> match_by_number(const CsvLayout& layout, const 
     return false;
   });
   if (readings.size() == 1) return *readings.begin();
-  return wrong(fmt::format(": the label or the id lacks, and which cannot be told; give both{}", schema.header ? "" : ", or a header"));
+  return wrong(fmt::format(": the label or the id is missing, and it is unclear which; name both{}",
+                           schema.header ? "" : ", or a header"));
 }
 
 // Position in the schema of every file column.
-Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& schema, const LoadOptions& options, const TextSet& missing,
-                                       const std::string& file_name) {
+Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& schema, const LoadOptions& options,
+                                       const TextSet& missing, const std::string& file_name) {
   if (!layout.header) return match_by_number(layout, schema, options, missing, file_name);
   std::vector<std::size_t> positions;
   const bool label_may_lack = options.label_use != LabelUse::kRequired;
@@ -267,14 +282,15 @@ Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& sc
   for (const auto& name : layout.names) {
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end())
-      return fail(bad_input({file_name, layout.data_line - 1, "header"},
-                            "the schema does not have this column (type = \"ignore\" leaves one out)" + suggestion(name, known), name));
+      return fail(bad_input(
+          {file_name, layout.data_line - 1, "header"},
+          "the schema does not have this column (type = \"ignore\" leaves one out)" + suggestion(name, known), name));
     positions.push_back(static_cast<std::size_t>(at - known.begin()));
   }
   for (std::size_t k = 0; k < known.size(); ++k) {
     const ColumnType type = schema.columns[k].type;
-    const bool may_lack =
-        type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack) || (type == ColumnType::kId && options.id_may_lack);
+    const bool may_lack = type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack) ||
+                          (type == ColumnType::kId && options.id_may_lack);
     if (!may_lack && std::find(positions.begin(), positions.end(), k) == positions.end())
       return fail(bad_input({file_name, layout.data_line - 1, "header"},
                             type == ColumnType::kLabel ? "label missing: a column of the schema is not in the file"
@@ -296,7 +312,8 @@ linalg::Index LevelTable::add(std::string_view level) {
 std::vector<std::size_t> CsvPlan::by_schema() const {
   std::vector<std::size_t> order(columns.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return columns[a].schema < columns[b].schema; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return columns[a].schema < columns[b].schema; });
   return order;
 }
 
@@ -315,7 +332,8 @@ bool is_boolean(const std::vector<std::string>& levels) {
   return levels.size() == 2 && boolean_word(levels[0]) + boolean_word(levels[1]) == 1;
 }
 
-Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name, bool lenient) {
+Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name,
+                             bool lenient) {
   CsvPlan plan;
   plan.lenient = lenient;
   plan.schema = options.schema.value_or(Schema());
@@ -331,7 +349,8 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
   if (plan.guessed) PARLEY_CHECK(check_commas(layout, plan, file_name, plan.notes));
   PARLEY_TRY(const auto positions, match(layout, plan.schema, options, plan.missing_markers, file_name));
   std::vector<bool> mostly_numbers;
-  for (const ColumnSchema& column : plan.schema.columns) mostly_numbers.push_back(plan.guessed && column.type == ColumnType::kNumber);
+  for (const ColumnSchema& column : plan.schema.columns)
+    mostly_numbers.push_back(plan.guessed && column.type == ColumnType::kNumber);
   std::vector<std::string> names;  // of the file's columns; a file without header has the schema's
   for (const std::size_t position : positions) names.push_back(plan.schema.columns[position].name);
   PARLEY_TRY(const auto label, find_label(layout, names, plan.schema, options, file_name, plan.notes));
@@ -353,7 +372,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     column.schema = position;
     column.mostly_numbers = mostly_numbers[position];
     if (declared.type == ColumnType::kLabel && !label) column.kind = CellKind::kSkip;
-    // A missing class is no class: its row says nothing about the labels.
+    // A missing class is not a class: its row says nothing about the labels.
     if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId)
       column.missing = column.kind == CellKind::kClassLabel ? Missing::kDropRow : Missing::kZero;
     plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;

@@ -11,7 +11,7 @@
 
 #include "parley/core/result.h"
 #include "parley/data/csv_layout.h"
-#include "parley/data/load.h"
+#include "parley/data/load_options.h"
 #include "parley/linalg/matrix.h"
 
 namespace parley::data {
@@ -65,7 +65,9 @@ struct CsvColumn {
   bool ignore_unknown = false;
   bool mostly_numbers = false;  // as was found, for want of a schema
 
-  [[nodiscard]] bool is_number() const { return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean; }
+  [[nodiscard]] bool is_number() const {
+    return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean;
+  }
   [[nodiscard]] bool is_feature() const { return is_number() || kind == CellKind::kCategory; }
 };
 
@@ -80,13 +82,14 @@ struct CsvPlan {
   std::vector<double> missing_numbers;  // markers that are numbers, such as -999
   bool empty_is_missing = false;
   bool guessed = false;  // no schema was given
-  bool lenient = false;  // for describe: missing cells and too many levels are no errors
+  bool lenient = false;  // for describe: missing cells and too many levels are not errors
   std::vector<std::string> notes;
 
   [[nodiscard]] std::vector<std::size_t> by_schema() const;  // file columns in schema order
 };
 
-Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name, bool lenient);
+Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options, const std::string& file_name,
+                             bool lenient);
 
 // 0 or 1 for the usual words of a boolean; -1 for others.
 int boolean_word(std::string_view text);

@@ -74,7 +74,8 @@ class CsvRows {
       columns_[j] = lands != nullptr ? lands + out.line : values_ + column.slot * stride_;
       slots_[column.slot] = {columns_[j], lands != nullptr};
       const bool checked = column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
-      if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter) plain_[j] = columns_[j];
+      if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter)
+        plain_[j] = columns_[j];
     }
   }
 
@@ -127,7 +128,8 @@ class CsvRows {
   // end, is left to parse_cell.
   std::size_t parse_plain_numbers(std::size_t j) {
     if (plain_[j] == nullptr) return j;
-    const PlainCells read = read_plain_cells(text_, cursor_.p_, cursor_.end_, layout_.delimiter, std::span(plain_).subspan(j), out_.rows);
+    const PlainCells read =
+        read_plain_cells(text_, cursor_.p_, cursor_.end_, layout_.delimiter, std::span(plain_).subspan(j), out_.rows);
     cursor_.p_ = read.next;
     return j + read.count;
   }
@@ -139,7 +141,8 @@ class CsvRows {
     counts.largest = extent.largest;
     const std::span<double> all(values, out_.rows);
     if (plan_.lenient)
-      counts.whole = std::all_of(all.begin(), all.end(), [](double value) { return value == std::nearbyint(value) || std::isnan(value); });
+      counts.whole = std::all_of(all.begin(), all.end(),
+                                 [](double value) { return value == std::nearbyint(value) || std::isnan(value); });
     if (extent.smallest < column.lower || extent.largest > column.upper)
       for (double& value : all) {
         if (!(value < column.lower || value > column.upper)) continue;
@@ -152,7 +155,10 @@ class CsvRows {
   }
 
   bool reject_ragged(std::size_t cells) {
-    return reject("", fmt::format("has {} where the table has {}", counted(cells, "cell"), counted(plan_.columns.size(), "column")), "");
+    return reject(
+        "",
+        fmt::format("has {} where the table has {}", counted(cells, "cell"), counted(plan_.columns.size(), "column")),
+        "");
   }
 
   bool reject_extra_cells(std::size_t record_line) {
@@ -235,8 +241,9 @@ class CsvRows {
         break;
     }
     return reject(column.name,
-                  plan_.guessed ? "missing value; a schema can give a rule for it (missing = \"zero\", \"drop-row\", a number)"
-                                : "missing value, and the schema's rule for it is error",
+                  plan_.guessed
+                      ? "missing value; a schema can give a rule for it (missing = \"zero\", \"drop-row\", a number)"
+                      : "missing value, and the schema's rule for it is error",
                   cell);
   }
 
@@ -266,9 +273,10 @@ class CsvRows {
     if (again.error == NumberError::kNotFinite) return reject(column.name, "is too large for a number", cell);
     if (again.error == NumberError::kNotANumber || again.end != cell.data() + cell.size())
       return reject(column.name,
-                    cell.find(',') != std::string_view::npos ? "must be a finite number, with a decimal point and no commas"
-                    : column.mostly_numbers                  ? "must be a finite number, as most cells of this column are"
-                                                             : "must be a finite number",
+                    cell.find(',') != std::string_view::npos
+                        ? "must be a finite number, with a decimal point and no commas"
+                    : column.mostly_numbers ? "must be a finite number, as most cells of this column are"
+                                            : "must be a finite number",
                     cell);
     value = again.value;
     return check_bounds(column, value);
@@ -289,7 +297,8 @@ class CsvRows {
 
   bool check_bounds(const CsvColumn& column, double value) {
     if (!column.refuse_out_of_bounds || (value >= column.lower && value <= column.upper)) return true;
-    return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper), fmt::format("{}", value));
+    return reject(column.name, fmt::format("must lie between {} and {}", column.lower, column.upper),
+                  fmt::format("{}", value));
   }
 
   bool parse_real_label(const CsvColumn& column, CellCounts& counts) {
@@ -324,8 +333,9 @@ class CsvRows {
     }
     if (is_missing(cell)) return take_missing(column, counts, cell, value);
     return reject(column.name,
-                  column.levels.size() > 0 ? fmt::format("must be {} or {}", column.levels.names()[0], column.levels.names()[1])
-                                           : "must be true or false (or yes/no, t/f, y/n, 1/0)",
+                  column.levels.size() > 0
+                      ? fmt::format("must be {} or {}", column.levels.names()[0], column.levels.names()[1])
+                      : "must be true or false (or yes/no, t/f, y/n, 1/0)",
                   cell);
   }
 
@@ -351,7 +361,7 @@ class CsvRows {
     }
     if (!column.open_levels) {
       if (!column.ignore_unknown)
-        return reject(column.name, "is no level of this category" + suggestion(cell, column.levels.names()), cell);
+        return reject(column.name, "is not a level of this category" + suggestion(cell, column.levels.names()), cell);
       ++counts.unknown;
       code = kNoLevel;
       return true;
@@ -375,13 +385,15 @@ class CsvRows {
     if (code < 0 && is_missing(cell)) return take_missing(column, counts, cell, label_);
     if (code < 0 && column.open_levels) {
       if (out_.classes.size() >= kMostFoundClasses)
-        return reject(column.name,
-                      fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostFoundClasses), cell);
+        return reject(
+            column.name,
+            fmt::format("more than {} different labels; to predict numbers, use task = \"linear\"", kMostFoundClasses),
+            cell);
       code = out_.classes.add(as_utf8(cell));
     } else if (code < 0) {
       const std::size_t at = find_class(column.levels.names(), class_name(cell));
       if (at == column.levels.size())
-        return reject(column.name, "is none of the known classes" + suggestion(cell, column.levels.names()), cell);
+        return reject(column.name, "is not one of the known classes" + suggestion(cell, column.levels.names()), cell);
       code = static_cast<linalg::Index>(at);
     }
     label_ = code;
@@ -403,8 +415,7 @@ class CsvRows {
   const CsvPlan& plan_;
   CsvChunk& out_;
   std::size_t longest_marker_ = 0;
-  // Column after column, `stride_` rows each; by file column where its values begin, null when it is no
-  // feature.
+  // Column after column, `stride_` rows each; by file column where its values begin, null when it is no feature.
   double* values_ = nullptr;
   std::size_t stride_ = 0;
   std::vector<double*> columns_;
@@ -426,7 +437,8 @@ std::size_t count_lines(std::string_view text) {
     std::uint8_t found[kLanes] = {};
     const std::size_t turns = std::min(left, kMostTurns);
     for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
     for (const std::uint8_t count : found) lines += count;
     left -= turns;
   }
@@ -442,7 +454,8 @@ void CellCounts::add(const CellCounts& other) {
   whole = whole && other.whole;
 }
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& workspace) {
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
+                     CsvWorkspace& workspace) {
   CsvRows(text, layout, plan, out, workspace).parse();
 }
 

@@ -49,6 +49,7 @@ std::size_t count_lines(std::string_view text);
 
 using CsvWorkspace = std::vector<double>;  // features of a chunk, column after column
 
-void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out, CsvWorkspace& workspace);
+void parse_csv_chunk(std::string_view text, const CsvLayout& layout, const CsvPlan& plan, CsvChunk& out,
+                     CsvWorkspace& workspace);
 
 }  // namespace parley::data

@@ -78,6 +78,7 @@ Dataset Dataset::select_rows(const std::vector<linalg::Index>& rows) const {
   }
   chosen.notes = notes;
   chosen.schema = schema;
+  chosen.columns_are_stated = columns_are_stated;
   return chosen;
 }
 

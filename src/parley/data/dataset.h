@@ -45,7 +45,7 @@ struct Labels {
   std::vector<std::string> classes;  // empty for real labels; {negative, positive}; or the K names
 };
 
-// The bound of a column that nobody bounded.
+// The bound of a column for which none was declared.
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 struct Dataset {
@@ -57,9 +57,10 @@ struct Dataset {
   std::vector<std::string> ids;    // record ids, or empty
   std::vector<std::string> notes;  // what the reader wants a person to know (one line each)
 
-  Schema schema;            // as read, with what was left open filled in (types, levels): loads the next file alike
-  std::size_t clipped = 0;  // cells moved to their bound
-  std::size_t dropped = 0;  // rows left out by a "drop-row" rule
+  Schema schema;  // as read, with what was left open filled in (types, levels): loads the next file alike
+  bool columns_are_stated = false;  // by the caller who handed in arrays: nothing of the schema was found in the data
+  std::size_t clipped = 0;          // cells moved to their bound
+  std::size_t dropped = 0;          // rows left out by a "drop-row" rule
 
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(features.rows()); }
   [[nodiscard]] Dataset select_rows(const std::vector<linalg::Index>& rows) const;  // in the given order

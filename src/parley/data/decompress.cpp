@@ -21,7 +21,8 @@ constexpr std::size_t kPackedBuffer = std::size_t{1} << 16;
 
 class FileBytes final : public ByteSource {
  public:
-  FileBytes(int descriptor, std::string name, std::size_t size) : descriptor_(descriptor), name_(std::move(name)), left_(size) {}
+  FileBytes(int descriptor, std::string name, std::size_t size)
+      : descriptor_(descriptor), name_(std::move(name)), left_(size) {}
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
   ~FileBytes() override { ::close(descriptor_); }
@@ -250,9 +251,11 @@ Result<std::unique_ptr<ByteSource>> unpacking(std::unique_ptr<ByteSource> plain,
     return std::make_unique<Xz>(std::move(whole), name);
   if (starts(start, "\x28\xb5\x2f\xfd")) return std::make_unique<Zstd>(std::move(whole), name);
   const auto refuse = [&](std::string_view kind) {
-    return fail(bad_input({name, 0, ""}, std::string(kind) + " files are not read; unpack it, or pack it with gzip, xz or zstd"));
+    return fail(bad_input({name, 0, ""},
+                          std::string(kind) + " files are not read; unpack it, or pack it with gzip, xz or zstd"));
   };
-  if (starts(start, "\xff\xfe") || starts(start, "\xfe\xff")) return fail(bad_input({name, 0, ""}, "is UTF-16 text; save it as UTF-8"));
+  if (starts(start, "\xff\xfe") || starts(start, "\xfe\xff"))
+    return fail(bad_input({name, 0, ""}, "is UTF-16 text; save it as UTF-8"));
   if (starts(start, "BZh")) return refuse("bzip2");
   if (starts(start, "PK\x03\x04")) return refuse("zip (and Excel)");
   if (starts(start, "\x89HDF")) return refuse("HDF5");

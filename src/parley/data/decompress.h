@@ -2,6 +2,7 @@
 // file that ends early or does not decode is an error that names the file.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,5 +26,8 @@ class ByteSource {
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
 // `content` must outlive the source; `name` is what errors call it.
 Result<std::unique_ptr<ByteSource>> open_bytes(std::string_view content, const std::string& name);
+
+// Opens the same bytes from their beginning, as often as it is called: some readers look twice.
+using OpenBytes = std::function<Result<std::unique_ptr<ByteSource>>()>;
 
 }  // namespace parley::data

@@ -32,7 +32,8 @@ void guess_bounds(ColumnSchema& column, double smallest, double largest) {
 std::string label_name(const std::string& wanted, const CsvTable& read) {
   const auto& columns = read.plan.columns;
   if (wanted == "first" || wanted == "last") {
-    const auto named = std::find_if(columns.begin(), columns.end(), [&](const CsvColumn& c) { return c.name == wanted; });
+    const auto named =
+        std::find_if(columns.begin(), columns.end(), [&](const CsvColumn& c) { return c.name == wanted; });
     if (named == columns.end()) return wanted == "first" ? columns.front().name : columns.back().name;
   }
   if (!wanted.empty()) return wanted;
@@ -53,7 +54,8 @@ ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label) {
     draft.type = ColumnType::kLabel;
     if (counts.missing > 0) draft.missing = Missing::kDropRow;
     draft.levels = read.levels[j];
-    const bool quantity = column.kind == CellKind::kNumber && !(counts.whole && counts.largest - counts.smallest <= kClassRange);
+    const bool quantity =
+        column.kind == CellKind::kNumber && !(counts.whole && counts.largest - counts.smallest <= kClassRange);
     if (quantity && !is_empty) guess_bounds(draft, counts.smallest, counts.largest);
     draft.confirmed = draft.levels.empty() && !quantity && counts.missing == 0;
     return draft;
@@ -101,7 +103,8 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
   std::vector<std::string> names;
   for (const CsvColumn& column : read.plan.columns) names.push_back(column.name);
   if (!wanted.empty() && std::find(names.begin(), names.end(), wanted) == names.end())
-    return fail(bad_input({path, 0, "label"}, "label missing: the file has no such column" + suggestion(wanted, names), wanted));
+    return fail(bad_input({path, 0, "label"}, "label missing: the file has no such column" + suggestion(wanted, names),
+                          wanted));
   for (std::size_t j = 0; j < names.size(); ++j) {
     ColumnSchema draft = draft_column(read, j, names[j] == wanted);
     const CellCounts& counts = read.counts[j];
@@ -111,11 +114,12 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
       summary.smallest = counts.smallest;
       summary.largest = counts.largest;
     }
-    summary.constant =
-        counts.missing == 0 && about.rows > 1 && ((summary.has_range && counts.smallest == counts.largest) || summary.levels.size() == 1);
+    summary.constant = counts.missing == 0 && about.rows > 1 &&
+                       ((summary.has_range && counts.smallest == counts.largest) || summary.levels.size() == 1);
     if (read.overflowed[j])
-      about.notes.push_back(fmt::format("column '{}' has more than {} different values: drafted as ignore (or is it an id?)",
-                                        printable(names[j], 40), kMostFoundLevels));
+      about.notes.push_back(
+          fmt::format("column '{}' has more than {} different values: drafted as ignore (or is it an id?)",
+                      printable(names[j], 40), kMostFoundLevels));
     switch (draft.type) {
       case ColumnType::kNumber:
       case ColumnType::kInteger:
@@ -150,7 +154,8 @@ Result<Description> describe_libsvm(const OpenBytes& open, const std::string& pa
   about.draft.format = Format::kLibsvm;
   if (!data.labels.values.empty()) {
     const auto [least, most] = std::minmax_element(data.labels.values.begin(), data.labels.values.end());
-    const bool whole = std::all_of(data.labels.values.begin(), data.labels.values.end(), [](double y) { return y == std::nearbyint(y); });
+    const bool whole = std::all_of(data.labels.values.begin(), data.labels.values.end(),
+                                   [](double y) { return y == std::nearbyint(y); });
     about.columns.push_back({.name = "label",
                              .type = ColumnType::kLabel,
                              .has_range = true,
@@ -158,7 +163,8 @@ Result<Description> describe_libsvm(const OpenBytes& open, const std::string& pa
                              .largest = *most,
                              .constant = *least == *most && about.rows > 1});
     if (!whole || *most - *least > kClassRange)
-      about.draft.label_bound = round_bound(std::max({std::abs(*least), std::abs(*most), std::numeric_limits<double>::min()}));
+      about.draft.label_bound =
+          round_bound(std::max({std::abs(*least), std::abs(*most), std::numeric_limits<double>::min()}));
   }
   double smallest = 0;
   double largest = 0;
@@ -224,19 +230,22 @@ Result<Description> describe(const std::string& path, const std::string& label) 
 }
 
 std::string table(const Description& about) {
-  std::string out = fmt::format("{}: {}, {}, {}, {}\n\n", about.file, about.format == Format::kLibsvm ? "LIBSVM" : "CSV",
-                                counted(about.rows, "row"), counted(about.features, "feature"), counted(about.nonzeros, "nonzero"));
+  std::string out =
+      fmt::format("{}: {}, {}, {}, {}\n\n", about.file, about.format == Format::kLibsvm ? "LIBSVM" : "CSV",
+                  counted(about.rows, "row"), counted(about.features, "feature"), counted(about.nonzeros, "nonzero"));
   std::size_t width = 6;
   for (const auto& column : about.columns) width = std::max(width, printable(column.name, 32).size());
-  out += fmt::format("{:<{}}  {:<8}  {:>8}  {:<18}  {}\n", "column", width, "type", "missing", "bounds (guess)", "values");
+  out +=
+      fmt::format("{:<{}}  {:<8}  {:>8}  {:<18}  {}\n", "column", width, "type", "missing", "bounds (guess)", "values");
   constexpr std::size_t kShown = 60;
   for (std::size_t j = 0; j < std::min(kShown, about.columns.size()); ++j) {
     const ColumnSummary& column = about.columns[j];
     out += fmt::format("{:<{}}  {:<8}  {:>8}  {:<18}  {}{}\n", printable(column.name, 32), width, name(column.type),
-                       with_commas(static_cast<long long>(column.missing)), drafted_bounds(about, column), range_or_levels(column),
-                       column.constant ? " (constant)" : "");
+                       with_commas(static_cast<long long>(column.missing)), drafted_bounds(about, column),
+                       range_or_levels(column), column.constant ? " (constant)" : "");
   }
-  if (about.columns.size() > kShown) out += fmt::format("... and {}\n", counted(about.columns.size() - kShown, "more column"));
+  if (about.columns.size() > kShown)
+    out += fmt::format("... and {}\n", counted(about.columns.size() - kShown, "more column"));
   for (const auto& note : about.notes) out += fmt::format("note: {}\n", note);
   const auto guesses = about.draft.unconfirmed().size();
   if (guesses > 0)

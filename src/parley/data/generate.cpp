@@ -27,7 +27,8 @@ double noise_of(const Workshop& shop, std::int64_t number) {
 // Terms are added in column order: a sum in another order would differ in its last bits.
 double margin(const Row& row, const std::vector<double>& weights) {
   double sum = 0;
-  for (std::size_t k = 0; k < row.values.size(); ++k) sum += row.values[k] * weights[row.columns.empty() ? k : row.columns[k]];
+  for (std::size_t k = 0; k < row.values.size(); ++k)
+    sum += row.values[k] * weights[row.columns.empty() ? k : row.columns[k]];
   return sum;
 }
 
@@ -52,8 +53,8 @@ Result<Generated> make(const SparseRegression& recipe, std::uint64_t seed, const
   Random random(seed, kModel);
   const double wanted = std::floor(recipe.model_density * static_cast<double>(recipe.columns) + 0.5);
   double l1_norm = 0;
-  for (const std::uint64_t j :
-       distinct_numbers(random, static_cast<std::uint64_t>(std::max(1.0, wanted)), static_cast<std::uint64_t>(recipe.columns))) {
+  for (const std::uint64_t j : distinct_numbers(random, static_cast<std::uint64_t>(std::max(1.0, wanted)),
+                                                static_cast<std::uint64_t>(recipe.columns))) {
     weights[j] = random.normal();
     l1_norm += std::abs(weights[j]);
   }
@@ -75,8 +76,11 @@ Result<Generated> make(const SparseRegression& recipe, std::uint64_t seed, const
                     {"model-density", recipe.model_density},
                     {"noise", recipe.noise}};
   truth.models = {{.coefficients = named_nonzeros("x", weights)}};
-  return shop.finish(
-      truth, {.partition = "single", .l1_radius = l1_norm, .algorithm = "frank-wolfe", .iterations = 1000, .parties = {{"site", file}}});
+  return shop.finish(truth, {.partition = "single",
+                             .l1_radius = l1_norm,
+                             .algorithm = "frank-wolfe",
+                             .iterations = 1000,
+                             .parties = {{"site", file}}});
 }
 
 Result<Generated> make(const LogNormal& recipe, std::uint64_t seed, const Destination& destination) {
@@ -111,8 +115,10 @@ Result<Generated> make(const LogNormal& recipe, std::uint64_t seed, const Destin
                     {"labels", std::string(recipe.labels == LabelDraw::kLogistic ? "logistic" : "noisy-sign")},
                     {"noise", recipe.labels == LabelDraw::kLogistic ? 0.0 : recipe.noise}};
   truth.models = {{.coefficients = named_nonzeros("x", weights)}};
-  return shop.finish(
-      truth, {.partition = "single", .l2 = 1.0 / static_cast<double>(recipe.rows), .algorithm = "exact", .parties = {{"site", file}}});
+  return shop.finish(truth, {.partition = "single",
+                             .l2 = 1.0 / static_cast<double>(recipe.rows),
+                             .algorithm = "exact",
+                             .parties = {{"site", file}}});
 }
 
 Result<Generated> make(const Square& recipe, std::uint64_t seed, const Destination& destination) {
@@ -127,8 +133,8 @@ Result<Generated> make(const Square& recipe, std::uint64_t seed, const Destinati
 
   auto weights = dense_weights(recipe.columns);
   Random random(seed, kModel);
-  for (const std::uint64_t j :
-       distinct_numbers(random, static_cast<std::uint64_t>(recipe.nonzeros), static_cast<std::uint64_t>(recipe.columns))) {
+  for (const std::uint64_t j : distinct_numbers(random, static_cast<std::uint64_t>(recipe.nonzeros),
+                                                static_cast<std::uint64_t>(recipe.columns))) {
     weights[j] = portable_exp(recipe.sigma * random.normal());
     if (!std::isfinite(weights[j] * weights[j]))
       return fail(bad_input({.field = "sigma"}, "makes weights too large for a double", std::to_string(recipe.sigma)));
@@ -140,8 +146,11 @@ Result<Generated> make(const Square& recipe, std::uint64_t seed, const Destinati
   }));
 
   Truth truth{.source = "Mangold et al., Section 5 (square)", .task = "linear"};
-  truth.settings = {
-      {"rows", recipe.rows}, {"columns", recipe.columns}, {"nonzeros", recipe.nonzeros}, {"sigma", recipe.sigma}, {"noise", recipe.noise}};
+  truth.settings = {{"rows", recipe.rows},
+                    {"columns", recipe.columns},
+                    {"nonzeros", recipe.nonzeros},
+                    {"sigma", recipe.sigma},
+                    {"noise", recipe.noise}};
   truth.models = {{.coefficients = named_nonzeros("x", weights)}};
   return shop.finish(truth, {.partition = "single",
                              .l1 = std::max(1e-3, universal_penalty(recipe.noise, recipe.rows, recipe.columns)),

@@ -15,12 +15,14 @@ namespace fs = std::filesystem;
 
 Result<void> check_count(const char* field, std::int64_t value, std::int64_t most) {
   if (value < 1) return fail(bad_input({.field = field}, "must be at least 1", std::to_string(value)));
-  if (value > most) return fail(bad_input({.field = field}, fmt::format("must be at most {}", most), std::to_string(value)));
+  if (value > most)
+    return fail(bad_input({.field = field}, fmt::format("must be at most {}", most), std::to_string(value)));
   return {};
 }
 
 Result<void> check_density(const char* field, double value) {
-  if (!(value > 0 && value <= 1)) return fail(bad_input({.field = field}, "must be above 0 and at most 1", fmt::format("{}", value)));
+  if (!(value > 0 && value <= 1))
+    return fail(bad_input({.field = field}, "must be above 0 and at most 1", fmt::format("{}", value)));
   return {};
 }
 
@@ -35,7 +37,8 @@ std::string column_name(const std::string& prefix, std::int64_t column) {
   return prefix + std::to_string(column + 1);
 }
 
-std::vector<std::pair<std::string, double>> named_nonzeros(const std::string& prefix, const std::vector<double>& weights) {
+std::vector<std::pair<std::string, double>> named_nonzeros(const std::string& prefix,
+                                                           const std::vector<double>& weights) {
   std::vector<std::pair<std::string, double>> named;
   for (std::size_t j = 0; j < weights.size(); ++j)
     if (weights[j] != 0) named.emplace_back(column_name(prefix, static_cast<std::int64_t>(j)), weights[j]);
@@ -67,8 +70,9 @@ Result<void> Workshop::check_room(const std::vector<TableShape>& tables, std::in
   double longest_row = 0;
   for (const auto& table : tables) {
     const auto columns = static_cast<double>(table.columns);
-    const double row = format_ == TableFormat::kCsv ? columns * (table.density * value_bytes + 2)
-                                                    : columns * table.density * (value_bytes + 1 + std::to_string(table.columns).size());
+    const double row = format_ == TableFormat::kCsv
+                           ? columns * (table.density * value_bytes + 2)
+                           : columns * table.density * (value_bytes + 1 + std::to_string(table.columns).size());
     disk += row * static_cast<double>(table.rows);
     longest_row = std::max(longest_row, row);
   }
@@ -81,12 +85,14 @@ Result<void> Workshop::check_room(const std::vector<TableShape>& tables, std::in
   const fs::space_info space = fs::space(place, error);
   if (!error && disk > static_cast<double>(space.available)) {
     const bool dense_text = format_ == TableFormat::kCsv && !tables.empty() && tables.front().density < 0.1;
-    return fail(bad_input({.field = "rows x columns"}, fmt::format("would write about {}, and {} has {} free{}", human_bytes(disk),
-                                                                   place.string(), human_bytes(static_cast<double>(space.available)),
-                                                                   dense_text ? "; CSV spells out every zero, LIBSVM does not" : "")));
+    return fail(bad_input({.field = "rows x columns"},
+                          fmt::format("would write about {}, and {} has {} free{}", human_bytes(disk), place.string(),
+                                      human_bytes(static_cast<double>(space.available)),
+                                      dense_text ? "; CSV spells out every zero, LIBSVM does not" : "")));
   }
   const double memory = 8.0 * static_cast<double>(resident_numbers) + 64 * longest_row;
-  const double half_of_memory = 0.5 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const double half_of_memory =
+      0.5 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (memory > half_of_memory)
     return fail(bad_input({.field = "columns"}, fmt::format("would need about {} of memory, more than half of what "
                                                             "this machine has",
@@ -97,7 +103,8 @@ Result<void> Workshop::check_room(const std::vector<TableShape>& tables, std::in
 Result<OutputFile*> Workshop::open_table(const TableShape& shape) {
   const char* const ending = format_ == TableFormat::kCsv ? ".csv" : ".libsvm";
   static constexpr const char* kPacked[] = {"", ".gz", ".zst", ".xz"};
-  const fs::path path = destination_.folder / (shape.stem + ending + kPacked[static_cast<std::size_t>(destination_.packing)]);
+  const fs::path path =
+      destination_.folder / (shape.stem + ending + kPacked[static_cast<std::size_t>(destination_.packing)]);
   PARLEY_TRY(OutputFile * file, outputs_.open(path));
   tables_.push_back({{path, 0, shape.rows, shape.columns}, file});
   if (format_ == TableFormat::kLibsvm) return file;
@@ -190,8 +197,9 @@ Result<Generated> Workshop::finish(const Truth& truth, JobDraft job) {
   job.name = kind_;
   job.task = truth.task;
   if (format_ == TableFormat::kCsv) job.label_column = "y";
-  job.comment = fmt::format("Made by: parley data generate {} --seed {} (version {}); the true model is in truth.json.{}{}", kind_, seed_,
-                            kVersion, job.comment.empty() ? "" : "\n", job.comment);
+  job.comment =
+      fmt::format("Made by: parley data generate {} --seed {} (version {}); the true model is in truth.json.{}{}",
+                  kind_, seed_, kVersion, job.comment.empty() ? "" : "\n", job.comment);
   Generated generated{kind_, {}, destination_.folder / "truth.json", destination_.folder / "job.toml"};
   PARLEY_CHECK(outputs_.write_whole(generated.truth, text_of(kind_, seed_, truth)));
   PARLEY_CHECK(outputs_.write_whole(generated.job, to_toml(job)));

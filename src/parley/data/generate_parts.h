@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "parley/data/generate.h"
 #include "parley/data/job_draft.h"
 #include "parley/data/random.h"
+#include "parley/data/recipes.h"
 
 namespace parley::data::synthetic {
 
@@ -59,7 +59,8 @@ Result<void> check_density(const char* field, double value);  // (0, 1]
 Result<void> check_spread(const char* field, double value);   // finite, at least 0
 
 std::string column_name(const std::string& prefix, std::int64_t column);  // from 0; names count from 1
-std::vector<std::pair<std::string, double>> named_nonzeros(const std::string& prefix, const std::vector<double>& weights);
+std::vector<std::pair<std::string, double>> named_nonzeros(const std::string& prefix,
+                                                           const std::vector<double>& weights);
 
 // The output folder under construction.
 class Workshop {
@@ -96,14 +97,15 @@ template <class Fill>
 Result<std::string> Workshop::add_table(const TableShape& shape, const Fill& fill) {
   PARLEY_TRY(OutputFile * file, open_table(shape));
   const auto entries = static_cast<std::size_t>(1 + shape.density * static_cast<double>(shape.columns));
-  PARLEY_CHECK(write_rows(*file, static_cast<std::size_t>(shape.rows), 24 * entries, [&](std::size_t number, std::string& text) {
-    thread_local Row row;
-    row.columns.clear();
-    row.values.clear();
-    row.keys.clear();
-    fill(static_cast<std::int64_t>(number), row);
-    append(shape, row, text);
-  }));
+  PARLEY_CHECK(
+      write_rows(*file, static_cast<std::size_t>(shape.rows), 24 * entries, [&](std::size_t number, std::string& text) {
+        thread_local Row row;
+        row.columns.clear();
+        row.values.clear();
+        row.keys.clear();
+        fill(static_cast<std::int64_t>(number), row);
+        append(shape, row, text);
+      }));
   return file->path().filename().string();
 }
 

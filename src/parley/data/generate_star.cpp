@@ -1,10 +1,12 @@
 // A star of tables with a known model: the setting of relational training (TablePuppet, Appendix A, eq. 26).
+//
 //   fact row j:       features x_j ~ N(0, I), one key per dimension table
 //   dimension row:    its key, features ~ N(0, I)
 //   margin_j          = <x_j, w_0> + sum over tables t <row of t with the key of j, w_t>,   w ~ N(0, 1)
 //   label             margin + N(0, noise^2), or -1/+1 with the logistic probability of the margin
-// How often a key is used follows a power law over a random order of the keys; the multiplicities found are
-// in truth.json.
+//
+// How often a key is used follows a power law over a random order of the keys; the multiplicities found are in
+// truth.json.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,7 +94,8 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
                .partition = "relational",
                .algorithm = "relational-admm",
                .iterations = 100};
-  Truth truth{.source = "TablePuppet, Appendix A (the setting; the law is Parley's own)", .task = logistic ? "logistic" : "linear"};
+  Truth truth{.source = "TablePuppet, Appendix A (the setting; the law is Parley's own)",
+              .task = logistic ? "logistic" : "linear"};
   truth.models = {{.coefficients = named_nonzeros(fact.prefix, fact_weights)}};
 
   std::vector<JobDraft::Party> dimension_parties;
@@ -144,7 +147,8 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
       double margin = dot(row.values, fact_weights);
       for (std::size_t t = 0; t < tables.size(); ++t) margin += tables[t].margins[row.keys[t + 1] - 1];
       Random noise(seed, kNoise, static_cast<std::uint64_t>(number));
-      row.label = logistic ? (noise.uniform() * (1 + portable_exp(-margin)) < 1 ? 1 : -1) : margin + recipe.noise * noise.normal();
+      row.label = logistic ? (noise.uniform() * (1 + portable_exp(-margin)) < 1 ? 1 : -1)
+                           : margin + recipe.noise * noise.normal();
     }));
     job.parties.push_back({shape.stem, file});
   }

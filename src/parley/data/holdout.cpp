@@ -22,14 +22,18 @@ std::uint64_t mix(std::uint64_t z) {
 
 Result<Holdout> hold_out(std::size_t rows, double fraction, std::uint64_t seed) {
   if (!(fraction > 0 && fraction < 1))
-    return fail(bad_input({.field = "data.test_fraction"}, "must lie between 0 and 1, both excluded", fmt::format("{}", fraction)));
+    return fail(bad_input({.field = "data.test_fraction"}, "must lie between 0 and 1, both excluded",
+                          fmt::format("{}", fraction)));
   const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(rows)));
   if (count == 0 || count >= rows)
-    return fail(bad_input({.field = "data.test_fraction"},
-                          fmt::format("leaves {} of {} for testing; both sides need at least one", count, counted(rows, "row")),
-                          fmt::format("{}", fraction)));
+    return fail(
+        bad_input({.field = "data.test_fraction"},
+                  fmt::format("leaves {} of {} for testing; both sides need at least one", count, counted(rows, "row")),
+                  fmt::format("{}", fraction)));
   const std::uint64_t start = mix(seed);
-  const auto hash = [start](linalg::Index i) { return mix(start + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15); };
+  const auto hash = [start](linalg::Index i) {
+    return mix(start + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15);
+  };
   std::vector<linalg::Index> order(rows);
   std::iota(order.begin(), order.end(), linalg::Index{0});
   const auto border = order.begin() + static_cast<std::ptrdiff_t>(count);

@@ -27,7 +27,8 @@ std::optional<double> as_number(std::string_view text) {
 std::string shown(std::span<const std::string> names) {
   constexpr std::size_t kShown = 5;
   std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k) text += (k == 0 ? "" : ", ") + printable(names[k], 40);
+  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k)
+    text += (k == 0 ? "" : ", ") + printable(names[k], 40);
   return names.size() > kShown ? text + ", ..." : text;
 }
 
@@ -39,11 +40,14 @@ Result<RawLabels> named(std::vector<double> values, const Place& place) {
     if (at != distinct.end() && *at == v) continue;
     distinct.insert(at, v);
     if (distinct.size() > kMostClasses)
-      return fail(bad_input(place, fmt::format("more than {} different labels: numbers to predict are task = \"linear\"", kMostClasses)));
+      return fail(bad_input(
+          place,
+          fmt::format("more than {} different labels; to predict numbers, use task = \"linear\"", kMostClasses)));
   }
   RawLabels raw;
   for (const double v : distinct) raw.names.push_back(class_name(v));
-  for (double& v : values) v = static_cast<double>(std::lower_bound(distinct.begin(), distinct.end(), v) - distinct.begin());
+  for (double& v : values)
+    v = static_cast<double>(std::lower_bound(distinct.begin(), distinct.end(), v) - distinct.begin());
   raw.values = std::move(values);
   return raw;
 }
@@ -73,9 +77,12 @@ Result<Assigned> assign_fixed(const std::vector<std::string>& names, const Label
     const std::size_t at = find_class(rules.classes, name);
     const bool known = at < rules.classes.size();
     if (known && name != rules.classes[at])
-      result.notes.push_back(fmt::format("labels: {} is called {} here; labels.classes can name the classes", name, rules.classes[at]));
+      result.notes.push_back(
+          fmt::format("labels: {} is called {} here; labels.classes can name the classes", name, rules.classes[at]));
     if (!known && !one_against_rest)
-      return fail(bad_input(rules.place, fmt::format("a class the training data do not have{}", suggestion(name, rules.classes)), name));
+      return fail(bad_input(
+          rules.place, fmt::format("a class that the training data do not have{}", suggestion(name, rules.classes)),
+          name));
     if (rules.kind == LabelKind::kClasses)
       result.of_name.push_back(static_cast<double>(at));
     else if (one_against_rest)
@@ -90,9 +97,10 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
   Assigned result;
   if (rules.positive.empty()) {
     if (names.size() != 2)
-      return fail(bad_input(rules.place, fmt::format("a binary task has two classes, these labels have {} ({}); name the "
-                                                     "positive class, or use task = \"softmax\"",
-                                                     names.size(), shown(names))));
+      return fail(
+          bad_input(rules.place, fmt::format("a binary task has two classes, these labels have {} ({}); name the "
+                                             "positive class, or use task = \"softmax\"",
+                                             names.size(), shown(names))));
     result.of_name = {-1.0, 1.0};
     result.classes = names;
     return result;
@@ -101,7 +109,8 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
   for (const auto& name : rules.positive) {
     positive.push_back(class_name(name));
     if (!contains(names, positive.back()))
-      return fail(bad_input(rules.place, fmt::format("no row has the positive class{}", suggestion(positive.back(), names)), name));
+      return fail(bad_input(rules.place,
+                            fmt::format("no row has the positive class{}", suggestion(positive.back(), names)), name));
   }
   std::vector<std::string> rest;
   for (const auto& name : names) {
@@ -112,7 +121,9 @@ Result<Assigned> assign_binary(const std::vector<std::string>& names, const Labe
   if (rest.empty()) return fail(bad_input(rules.place, "every class is named positive", shown(positive)));
   result.classes = {rest.size() == 1 ? rest[0] : fmt::format("not {}", fmt::join(positive, ", ")),
                     fmt::format("{}", fmt::join(positive, ", "))};
-  if (rest.size() > 1) result.notes.push_back(fmt::format("labels: {} is +1, the other {} classes are -1", result.classes[1], rest.size()));
+  if (rest.size() > 1)
+    result.notes.push_back(
+        fmt::format("labels: {} is +1, the other {} classes are -1", result.classes[1], rest.size()));
   return result;
 }
 
@@ -148,13 +159,14 @@ std::size_t find_class(const std::vector<std::string>& classes, const std::strin
 
 namespace {
 
-// The classes of a binary label without a list: 1 and what is not, by convention. Nothing of the data decides what they are called; empty
-// where a label or the positive class is none of them.
+// The classes of a binary label without a list: 1 and what is not, by convention. Nothing of the data decides what they
+// are called; empty where a label or the positive class is none of them.
 std::vector<std::string> conventional_pair(const std::vector<std::string>& names, const LabelRules& rules) {
   const auto is_conventional = [](const std::string& name) { return name == "1" || is_negative(name); };
   if (!std::all_of(names.begin(), names.end(), is_conventional) || rules.positive.size() > 1) return {};
   if (rules.positive.empty() || class_name(rules.positive[0]) == "1") return {rules.negative, "1"};
-  return is_negative(class_name(rules.positive[0])) ? std::vector<std::string>{"1", rules.negative} : std::vector<std::string>{};
+  return is_negative(class_name(rules.positive[0])) ? std::vector<std::string>{"1", rules.negative}
+                                                    : std::vector<std::string>{};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Raw labels of a file to what losses want: numbers, -1/+1, or class numbers.
+// Turns the raw labels of a file into what losses want: numbers, -1/+1, or class numbers.
 //
 // Classes are told apart by value: 1, +1 and 1.0 are one class, called "1". Numeric classes sort by
 // number, others by name; of two, the later is +1 unless the positive class is named.
@@ -9,15 +9,16 @@
 
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
-#include "parley/data/load.h"
+#include "parley/data/load_options.h"
 
 namespace parley::data {
 
-// "+1" and "1.0" -> "1"; text that is no number stays as it is.
+// "+1" and "1.0" -> "1"; text that is not a number stays as it is.
 std::string class_name(std::string_view label);
 std::string class_name(double label);
 
-// The class of that name, or of two of which one is 1 the one that it is another spelling of (-1, 0); the number of classes where there is none.
+// The position of the class of that name. Where one of two classes is 1, -1 and 0 are spellings of the other. The
+// number of classes where there is none.
 std::size_t find_class(const std::vector<std::string>& classes, const std::string& name);
 
 // Positions of the names in their order: by number when all are numbers, else by name.

@@ -1,9 +1,10 @@
 // Where columns of a table land at once.
 //
-// Most of what a large table of numbers becomes are columns of doubles. Kept in packed form until the whole file is read they would be copied twice,
-// into fresh pages each time. So once a first chunk has shown which columns those are and how long a row is, the chunks after it write them
-// straight to their place in the matrix. That place follows from the line feeds before a chunk, of which there are at least as many as
-// records; where some were no records, the columns close up in the end. Whether a chunk lands or is packed changes no value.
+// Most of what a large table of numbers becomes are columns of doubles. Kept in packed form until the whole file is
+// read they would be copied twice, into fresh pages each time. So once a first chunk has shown which columns those are
+// and how long a row is, the chunks after it write them straight to their place in the matrix. That place follows from
+// the line feeds before a chunk, of which there are at least as many as records; where some were no records, the
+// columns close up in the end. Whether a chunk lands or is packed changes no value.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -8,8 +8,6 @@
 
 namespace parley::data {
 
-namespace {
-
 Result<Dataset> load_from(const OpenBytes& open, const std::string& file_name, const LoadOptions& options) {
   Format format = options.format;
   if (format == Format::kDetect && options.schema) format = options.schema->format;
@@ -23,8 +21,6 @@ Result<Dataset> load_from(const OpenBytes& open, const std::string& file_name, c
     return fail(bad_input({file_name, 0, ""}, "is read as CSV, whose columns have names; numbered columns are wanted"));
   return format == Format::kLibsvm ? read_libsvm(open, file_name, options) : read_csv(open, file_name, options);
 }
-
-}  // namespace
 
 Result<Dataset> load(const std::string& path, const LoadOptions& options) {
   return load_from([&path] { return open_bytes(path); }, path, options);

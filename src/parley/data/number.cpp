@@ -64,7 +64,8 @@ ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* co
     value = static_cast<double>(digits);
     value = exponent < 0 ? value / kPowersOfTen[-exponent] : value * kPowersOfTen[exponent];
   } else if (digits != 0 && exponent >= -kMostDecimals && exponent <= 19) {
-    value = exponent < 0 ? shortened(digits, static_cast<int>(-exponent)) : lengthened(digits, static_cast<int>(exponent));
+    value =
+        exponent < 0 ? shortened(digits, static_cast<int>(-exponent)) : lengthened(digits, static_cast<int>(exponent));
   } else if (digits != 0) {
     return parse_number_slowly(begin, p);
   }

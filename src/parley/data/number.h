@@ -1,6 +1,7 @@
-// Decimal text to the nearest double, the same bits as strtod in the C locale.
+// Reads decimal text to the nearest double: the same bits as strtod in the C locale.
 //
 // Write the text as w * 10^e with an integer w of at most 19 digits. Three exact ways, tried in order:
+//
 //   w <= 2^53, |e| <= 22   w and 10^|e| are doubles, so one rounded product or quotient is the answer
 //                          (Clinger: How to read floating point numbers accurately, 1990)
 //   -27 <= e <= 19         w * 10^e or w * 2^62 / 5^|e| in 128-bit integers, the remainder kept as a
@@ -62,11 +63,11 @@ inline double power_of_two(int exponent) {
 
 // digits / 10^decimals, digits > 0, 1 <= decimals <= kMostDecimals.
 //
-// digits / 5^k = quotient * 2^(divisor.shift - digits_shift - 62), quotient in (2^61, 2^63): 53 bits are
-// kept, and whether anything is left is a sticky last bit. With n the shifted digits, v the divisor and r =
-// floor(2^127 / v) its inverse, n 2^62 / v - n r / 2^65 lies in [0, n / 2^65), so that n r / 2^65 rounded
-// down is the quotient or one less, and the remainder tells which. 9 or 10 bits are not kept, and the middle between two doubles has
-// zeros in the last 8: where none of [quotient, quotient + 2] has, all of it rounds to the same double, and nobody need ask.
+// digits / 5^k = quotient * 2^(divisor.shift - digits_shift - 62), quotient in (2^61, 2^63): 53 bits are kept, and
+// whether anything is left is a sticky last bit. With n the shifted digits, v the divisor and r = floor(2^127 / v) its
+// inverse, n 2^62 / v - n r / 2^65 lies in [0, n / 2^65), so that n r / 2^65 rounded down is the quotient or one less,
+// and the remainder tells which. 9 or 10 bits are not kept, and the middle between two doubles has zeros in the last 8:
+// where none of [quotient, quotient + 2] has, all of it rounds to the same double, and nobody need ask.
 inline double shortened(std::uint64_t digits, int decimals) {
   const Divisor& divisor = kDivisors.of[decimals];
   const int digits_shift = std::countl_zero(digits);
@@ -77,7 +78,8 @@ inline double shortened(std::uint64_t digits, int decimals) {
     quotient += static_cast<std::uint64_t>(remainder >= divisor.value);
     quotient |= static_cast<std::uint64_t>(remainder != 0) & static_cast<std::uint64_t>(remainder != divisor.value);
   }
-  return static_cast<double>(static_cast<std::int64_t>(quotient)) * power_of_two(divisor.shift - digits_shift - 62 - decimals);
+  return static_cast<double>(static_cast<std::int64_t>(quotient)) *
+         power_of_two(divisor.shift - digits_shift - 62 - decimals);
 }
 
 inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -89,7 +91,7 @@ inline bool is_digit(char c) {
   return static_cast<unsigned char>(c - '0') < 10;
 }
 
-// Eight characters, each with '0' taken off: the top bits of those that are no digits. A byte above 9 gets
+// Eight characters, each with '0' taken off: the top bits of those that are not digits. A byte above 9 gets
 // its top bit from the sum or has it already; a carry comes out of bytes above 0x89 only and can reach only
 // those after them, so that the first of these bits is right always.
 inline std::uint64_t other_characters(std::uint64_t word) {
@@ -133,7 +135,8 @@ ParsedNumber parse_number_bytewise(const char* begin, const char* end);
 // The number at `begin` whose digits were read up to `p`, where an exponent may follow.
 ParsedNumber with_exponent(const ReadDigits& read, const char* p, const char* begin, const char* end);
 
-// The sign is a top bit, not a flag: compilers put a flag into one byte of memory and fetch eight, for which the processor waits.
+// The sign is a top bit, not a flag: compilers put a flag into one byte of memory and fetch eight, for which the
+// processor waits.
 inline double with_sign(double magnitude, std::uint64_t top_bit) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | top_bit);
 }
@@ -162,7 +165,7 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
       return parse_number_bytewise(begin, end);
     return {with_sign(static_cast<double>(value_of_first(word, whole)), sign), p + whole, NumberError::kNone};
   }
-  // A point is no byte with a carry, so the next character that is no digit shows rightly too.
+  // A point does not cause a carry, so the next character that is not a digit shows correctly too.
   if (const std::uint64_t after = others & (others - 1); after != 0) {
     // All in one word: the digits behind the point close up to those before it.
     const int length = std::countr_zero(after) / 8;
@@ -170,7 +173,8 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
       return parse_number_bytewise(begin, end);
     const std::uint64_t before = (std::uint64_t{1} << 8 * whole) - 1;
     const std::uint64_t digits = value_of_first((word & before) | (word >> 8 & ~before), length - 1);
-    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], sign), p + length, NumberError::kNone};
+    return {with_sign(static_cast<double>(digits) / kPowersOfTen[length - 1 - whole], sign), p + length,
+            NumberError::kNone};
   }
   std::uint64_t digits = value_of_first(word, whole);
   const char* const fraction = p + whole + 1;
@@ -190,8 +194,8 @@ inline ParsedNumber parse_number(const char* const begin, const char* const end)
   const auto decimals = static_cast<int>(p - fraction);
   if (whole + decimals > 19 || (*p | 0x20) == 'e') [[unlikely]]
     return with_exponent({negative, digits, whole + decimals, -decimals}, p, begin, end);
-  const double magnitude =
-      digits <= (std::uint64_t{1} << 53) ? static_cast<double>(digits) / kPowersOfTen[decimals] : shortened(digits, decimals);
+  const double magnitude = digits <= (std::uint64_t{1} << 53) ? static_cast<double>(digits) / kPowersOfTen[decimals]
+                                                              : shortened(digits, decimals);
   return {with_sign(magnitude, sign), p, NumberError::kNone};
 }
 

@@ -50,7 +50,8 @@ linalg::Storage smallest_for(const double* values, std::size_t rows) {
       no_one |= static_cast<unsigned>(v != 1.0) & static_cast<unsigned>(v != 0.0);
       // Values beyond a type's range are brought into it first: outside the conversion is undefined.
       no_short |= static_cast<unsigned>(static_cast<double>(static_cast<int>(std::clamp(v, -32768.0, 32768.0))) != v);
-      no_float |= static_cast<unsigned>(static_cast<double>(static_cast<float>(std::clamp(v, -kLargestFloat, kLargestFloat))) != v);
+      no_float |= static_cast<unsigned>(
+          static_cast<double>(static_cast<float>(std::clamp(v, -kLargestFloat, kLargestFloat))) != v);
       largest = std::max(largest, std::abs(v));
     }
     if (no_float != 0 && no_short != 0) return Storage::kFloat64;
@@ -64,7 +65,8 @@ linalg::Storage smallest_for(const double* values, std::size_t rows) {
 
 Pages::Pages(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* const mapped =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<std::byte*>(mapped);
 }
@@ -81,7 +83,10 @@ void Pages::release_before(std::size_t offset) {
 }
 
 PackedColumns::PackedColumns(std::span<const Column> columns, std::size_t rows)
-    : rows_(columns.empty() ? 0 : rows), offsets_(columns.size() + 1), forms_(columns.size()), summaries_(columns.size()) {
+    : rows_(columns.empty() ? 0 : rows),
+      offsets_(columns.size() + 1),
+      forms_(columns.size()),
+      summaries_(columns.size()) {
   if (rows_ == 0) return;
   using linalg::Storage;
   std::vector<std::uint32_t> entries(columns.size());  // of sparse columns
@@ -145,7 +150,8 @@ PackedColumns::PackedColumns(std::span<const Column> columns, std::size_t rows)
         std::memcpy(out, &entries[j], sizeof(std::uint32_t));
         auto* entry = reinterpret_cast<Entry*>(out + sizeof(std::uint32_t));
         for (std::size_t i = 0; i < rows_; ++i)
-          if (std::bit_cast<std::uint64_t>(column[i]) != 0) *entry++ = {static_cast<std::uint32_t>(i), static_cast<float>(column[i])};
+          if (std::bit_cast<std::uint64_t>(column[i]) != 0)
+            *entry++ = {static_cast<std::uint32_t>(i), static_cast<float>(column[i])};
         break;
       }
     }

@@ -19,7 +19,9 @@ class Pages {
   Pages() = default;
   explicit Pages(std::size_t bytes);
   Pages(Pages&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), released_(std::exchange(other.released_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        released_(std::exchange(other.released_, 0)) {}
   Pages& operator=(Pages&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

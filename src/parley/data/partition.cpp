@@ -33,9 +33,25 @@ std::string task_of(const RowLabels& labels) {
   return labels.classes.size() <= 2 ? "logistic" : "softmax";
 }
 
+Result<void> set_label(const RawTable& table, const std::string& label_name, std::size_t label, JobDraft& job,
+                       std::vector<std::string>& notes) {
+  if (label == SIZE_MAX) {
+    notes.emplace_back("no label column was found: the job needs [labels] column and task");
+    return {};
+  }
+  PARLEY_TRY(const RowLabels labels, row_labels(table, label_name));
+  job.task = task_of(labels);
+  job.label_column = table.names()[label];
+  return {};
+}
+
 SplitFolder::SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts,
                          const std::string& default_name)
-    : table_(table), seed_(seed), output_(output), names_(output.names), outputs_(output.existing, {table.file(), output.schema_file}) {
+    : table_(table),
+      seed_(seed),
+      output_(output),
+      names_(output.names),
+      outputs_(output.existing, {table.file(), output.schema_file}) {
   if (!names_.empty()) return;
   const std::size_t digits = std::to_string(parts).size();
   for (std::size_t p = 0; p < parts; ++p) names_.push_back(fmt::format("{}-{:0{}}", default_name, p + 1, digits));
@@ -44,7 +60,8 @@ SplitFolder::SplitFolder(const RawTable& table, std::uint64_t seed, const SplitO
 Result<void> SplitFolder::check_names() const {
   std::set<std::string> seen;
   for (const std::string& name : names_) {
-    if (const std::string_view flaw = flaw_of_party_name(name); !flaw.empty()) return fail(bad_input({.field = "--names"}, flaw, name));
+    if (const std::string_view flaw = flaw_of_party_name(name); !flaw.empty())
+      return fail(bad_input({.field = "--names"}, flaw, name));
     if (!seen.insert(name).second) return fail(bad_input({.field = "--names"}, "must be different", name));
   }
   return {};
@@ -59,8 +76,9 @@ Result<void> SplitFolder::check_schema(std::size_t label, std::size_t id) const 
   const auto check = [&](ColumnType type, std::size_t asked, const char* option) -> Result<void> {
     for (const ColumnSchema& column : output_.schema->columns)
       if (column.type == type && asked != SIZE_MAX && names[asked] != column.name)
-        return fail(bad_input({.field = option}, fmt::format("the schema's {} is '{}', another is asked for", name(type), column.name),
-                              names[asked]));
+        return fail(bad_input(
+            {.field = option},
+            fmt::format("the schema's {} is '{}'; another one was asked for", name(type), column.name), names[asked]));
     return {};
   };
   PARLEY_CHECK(check(ColumnType::kLabel, label, "--label"));
@@ -69,7 +87,8 @@ Result<void> SplitFolder::check_schema(std::size_t label, std::size_t id) const 
 
 Result<OutputFile*> SplitFolder::open(std::size_t party, std::int64_t rows, std::int64_t columns) {
   static constexpr const char* kPacked[] = {"", ".gz", ".zst", ".xz"};
-  const std::string name = names_[party] + (table_.is_libsvm() ? ".libsvm" : ".csv") + kPacked[static_cast<std::size_t>(output_.packing)];
+  const std::string name =
+      names_[party] + (table_.is_libsvm() ? ".libsvm" : ".csv") + kPacked[static_cast<std::size_t>(output_.packing)];
   PARLEY_TRY(OutputFile * file, outputs_.open(output_.folder / name));
   tables_.push_back({{output_.folder / name, 0, rows, columns}, file});
   files_.push_back(name);
@@ -83,15 +102,16 @@ Schema schema_of(const Schema& whole, const std::vector<std::string>& columns) {
   Schema schema = whole;
   schema.skip_lines = 0;  // these and comments are in no part
   schema.comment.clear();
-  std::erase_if(schema.columns,
-                [&](const ColumnSchema& column) { return std::find(columns.begin(), columns.end(), column.name) == columns.end(); });
+  std::erase_if(schema.columns, [&](const ColumnSchema& column) {
+    return std::find(columns.begin(), columns.end(), column.name) == columns.end();
+  });
   return schema;
 }
 
 }  // namespace
 
-Result<void> SplitFolder::give_schema(std::size_t party, const std::string& file, const std::vector<std::string>& columns,
-                                      const std::vector<ColumnSchema>& made) {
+Result<void> SplitFolder::give_schema(std::size_t party, const std::string& file,
+                                      const std::vector<std::string>& columns, const std::vector<ColumnSchema>& made) {
   if (!output_.schema) return {};
   Schema schema = schema_of(*output_.schema, columns);
   schema.header.reset();
@@ -121,8 +141,8 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how, st
   result.notes = table_.notes();
   result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   job.name = "split";
-  job.comment = fmt::format("Made by: parley data split, {}, seed {} (version {}); split.json says who got what.{}{}", how, seed_, kVersion,
-                            job.comment.empty() ? "" : "\n", job.comment);
+  job.comment = fmt::format("Made by: parley data split, {}, seed {} (version {}); split.json says who got what.{}{}",
+                            how, seed_, kVersion, job.comment.empty() ? "" : "\n", job.comment);
   nlohmann::ordered_json record;
   record["source"] = fs::path(table_.file()).filename().string();
   record["how"] = how;
@@ -136,7 +156,8 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how, st
     record["parties"].push_back(party);
   }
   PARLEY_CHECK(outputs_.write_whole(result.job, to_toml(job)));
-  PARLEY_CHECK(outputs_.write_whole(result.record, record.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'));
+  PARLEY_CHECK(
+      outputs_.write_whole(result.record, record.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'));
   PARLEY_CHECK(outputs_.commit());
   result.parties = names_;
   for (auto& [table, file] : tables_) {
@@ -146,14 +167,15 @@ Result<SplitResult> SplitFolder::finish(JobDraft job, const std::string& how, st
   return result;
 }
 
-Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed, const SplitOutput& output) {
+Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
+                               const SplitOutput& output) {
   // First: it checks the number of parties, which is made into names next.
   std::vector<std::string> notes;
   PARLEY_TRY(const std::vector<std::uint32_t> party, assign_rows(table, plan, seed, notes));
   SplitFolder folder(table, seed, output, plan.parts, "party");
   if (folder.names().size() != plan.parts)
-    return fail(
-        bad_input({.field = "--names"}, "must name " + counted(plan.parts, "party", "parties"), std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, "must name " + counted(plan.parts, "party", "parties"),
+                          std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
 
   std::int64_t columns = 0;
@@ -168,13 +190,7 @@ Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std
     PARLEY_CHECK(folder.check_schema(label, id));
     columns = static_cast<std::int64_t>(table.names().size()) - (label != SIZE_MAX) - (id != SIZE_MAX && id != label);
     job.task = "logistic";
-    if (label != SIZE_MAX) {
-      PARLEY_TRY(const RowLabels labels, row_labels(table, plan.label));
-      job.task = task_of(labels);
-      job.label_column = table.names()[label];
-    } else {
-      notes.emplace_back("no label column was found: the job needs [labels] column and task");
-    }
+    PARLEY_CHECK(set_label(table, plan.label, label, job, notes));
   }
 
   PARLEY_CHECK(folder.give_schema_to_all());

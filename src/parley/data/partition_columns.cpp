@@ -38,8 +38,11 @@ std::optional<std::pair<std::size_t, std::size_t>> number_range(const std::strin
 
 constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
-Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const std::string& groups, std::size_t& parts) {
-  const auto wrong = [](std::string_view rule, const std::string& value) { return fail(bad_input({.field = "--groups"}, rule, value)); };
+Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const std::string& groups,
+                                                 std::size_t& parts) {
+  const auto wrong = [](std::string_view rule, const std::string& value) {
+    return fail(bad_input({.field = "--groups"}, rule, value));
+  };
   std::map<std::string, std::size_t> by_name;
   for (std::size_t j = 0; j < features.names.size(); ++j) by_name[features.names[j]] = j;
   std::vector<std::uint32_t> party(features.count, kNobody);
@@ -59,12 +62,14 @@ Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const
       if (const auto named = by_name.find(item); named != by_name.end()) {
         from = to = named->second;
       } else if (const auto range = number_range(item)) {
-        if (range->first < features.first || range->second >= features.first + features.count || range->first > range->second)
-          return wrong(fmt::format("columns are numbered {} to {}", features.first, features.first + features.count - 1), item);
+        if (range->first < features.first || range->second >= features.first + features.count ||
+            range->first > range->second)
+          return wrong(
+              fmt::format("columns are numbered {} to {}", features.first, features.first + features.count - 1), item);
         from = range->first - features.first;
         to = range->second - features.first;
       } else {
-        return wrong("is no feature column and no range of numbers", item);
+        return wrong("is neither a feature column nor a range of numbers", item);
       }
       for (std::size_t j = from; j <= to; ++j) {
         if (party[j] != kNobody) return wrong("names a column twice", item);
@@ -85,16 +90,18 @@ Result<std::vector<std::uint32_t>> assign_groups(const Features& features, const
   return party;
 }
 
-Result<std::vector<std::uint32_t>> assign_columns(const Features& features, const SplitColumns& plan, std::uint64_t seed,
-                                                  std::size_t& parts) {
+Result<std::vector<std::uint32_t>> assign_columns(const Features& features, const SplitColumns& plan,
+                                                  std::uint64_t seed, std::size_t& parts) {
   if (!plan.groups.empty() && !plan.counts.empty()) return fail(bad_input({.field = "--groups"}, "excludes --counts"));
   if (!plan.groups.empty()) return assign_groups(features, plan.groups, parts);
   std::vector<std::size_t> counts = plan.counts;
   if (counts.empty()) {
     if (plan.parts < 1 || plan.parts > features.count)
-      return fail(bad_input({.field = "--parts"}, fmt::format("must lie between 1 and the number of feature columns, {}", features.count),
+      return fail(bad_input({.field = "--parts"},
+                            fmt::format("must lie between 1 and the number of feature columns, {}", features.count),
                             std::to_string(plan.parts)));
-    for (std::size_t p = 0; p < plan.parts; ++p) counts.push_back(features.count * (p + 1) / plan.parts - features.count * p / plan.parts);
+    for (std::size_t p = 0; p < plan.parts; ++p)
+      counts.push_back(features.count * (p + 1) / plan.parts - features.count * p / plan.parts);
   }
   const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   if (total != features.count || std::find(counts.begin(), counts.end(), 0u) != counts.end())
@@ -120,9 +127,11 @@ Result<std::size_t> find_label_party(const SplitColumns& plan, const SplitFolder
   const auto found = std::find(names.begin(), names.end(), plan.label_party);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const auto number = number_range(plan.label_party);
-  if (number && number->first == number->second && number->first >= 1 && number->first <= names.size()) return number->first - 1;
+  if (number && number->first == number->second && number->first >= 1 && number->first <= names.size())
+    return number->first - 1;
   return fail(bad_input({.field = "--label-party"},
-                        fmt::format("must be a party's name or number; the names are {}", fmt::join(names, ", ")), plan.label_party));
+                        fmt::format("must be a party's name or number; the names are {}", fmt::join(names, ", ")),
+                        plan.label_party));
 }
 
 // Consecutive numbers as ranges: {"1-66", "70"}.
@@ -138,10 +147,15 @@ std::vector<std::string> as_ranges(const std::vector<std::size_t>& numbers) {
 }
 
 JobDraft draft(const RowLabels& labels, const std::string& label_party) {
-  return {.partition = "vertical", .task = task_of(labels), .l2 = 1e-3, .algorithm = "admm-sharing", .label_party = label_party};
+  return {.partition = "vertical",
+          .task = task_of(labels),
+          .l2 = 1e-3,
+          .algorithm = "admm-sharing",
+          .label_party = label_party};
 }
 
-Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed, const SplitOutput& output) {
+Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed,
+                                         const SplitOutput& output) {
   if (!plan.label.empty() || !plan.id.empty())
     return fail(bad_input({.field = plan.label.empty() ? "--id" : "--label"}, "LIBSVM files have no named columns"));
   const std::size_t first = table.first_index();
@@ -149,13 +163,15 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
   if (count == 0) return fail(bad_input({table.file(), 0, ""}, "has no features to split"));
   constexpr std::size_t kMostColumns = std::size_t{1} << 24;
   if (count > kMostColumns)
-    return fail(bad_input({table.file(), 0, "index"}, fmt::format("must be at most {}, to split by columns", kMostColumns - 1 + first),
+    return fail(bad_input({table.file(), 0, "index"},
+                          fmt::format("must be at most {}, to split by columns", kMostColumns - 1 + first),
                           std::to_string(table.last_index())));
   std::size_t parts = 0;
   PARLEY_TRY(const auto party, assign_columns({count, first, {}}, plan, seed, parts));
   SplitFolder folder(table, seed, output, parts, "party");
   if (folder.names().size() != parts)
-    return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"), std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"),
+                          std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
   PARLEY_TRY(const RowLabels labels, row_labels(table, ""));
@@ -168,7 +184,8 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
       number[j] = plan.keep_numbers ? j + first : mine.size() + first;
       mine.push_back(j + first);
     }
-    PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(mine.size())));
+    PARLEY_TRY(OutputFile * file,
+               folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(mine.size())));
     folder.note_columns(p, as_ranges(mine));
     const std::size_t per_row = table.rows() > 0 ? 64 : 1;
     PARLEY_CHECK(write_rows(*file, table.rows(), per_row, [&](std::size_t row, std::string& text) {
@@ -189,9 +206,11 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
       text += '\n';
     }));
   }
-  std::vector<std::string> notes = {"LIBSVM has no ids: the order of the lines aligns the records",
-                                    fmt::format("labels are at {}; the other files carry 0 in their place", folder.names()[label_party])};
-  if (!plan.keep_numbers && parts > 1) notes.emplace_back("columns are numbered anew at each party; split.json has the old numbers");
+  std::vector<std::string> notes = {
+      "LIBSVM has no ids: the order of the lines aligns the records",
+      fmt::format("labels are at {}; the other files carry 0 in their place", folder.names()[label_party])};
+  if (!plan.keep_numbers && parts > 1)
+    notes.emplace_back("columns are numbered anew at each party; split.json has the old numbers");
   JobDraft job = draft(labels, folder.names()[label_party]);
   job.comment = notes[0] + ".";
   return folder.finish(std::move(job), "columns", std::move(notes));
@@ -199,11 +218,13 @@ Result<SplitResult> split_libsvm_columns(const RawTable& table, const SplitColum
 
 }  // namespace
 
-Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed, const SplitOutput& output) {
+Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed,
+                                  const SplitOutput& output) {
   if (table.is_libsvm()) return split_libsvm_columns(table, plan, seed, output);
   PARLEY_TRY(const std::size_t label, label_column(table, plan.label));
   PARLEY_TRY(const std::size_t id, id_column(table, plan.id));
-  if (label == SIZE_MAX) return fail(bad_input({table.file(), 0, "--label"}, "no column is called y, label, target or class: name it"));
+  if (label == SIZE_MAX)
+    return fail(bad_input({table.file(), 0, "--label"}, "no column is called y, label, target or class: name it"));
   if (id == label) return fail(bad_input({.field = "--id"}, "cannot be the label", table.names()[id]));
   PARLEY_TRY(const RowLabels labels, row_labels(table, plan.label));
 
@@ -220,7 +241,8 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
   PARLEY_TRY(const auto party, assign_columns(features, plan, seed, parts));
   SplitFolder folder(table, seed, output, parts, "party");
   if (folder.names().size() != parts)
-    return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"), std::to_string(folder.names().size())));
+    return fail(bad_input({.field = "--names"}, "must name " + counted(parts, "party", "parties"),
+                          std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
   PARLEY_CHECK(folder.check_schema(label, id));
   PARLEY_TRY(const std::size_t label_party, find_label_party(plan, folder));
@@ -238,7 +260,8 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
       mine.push_back(column_of[f]);
       names.push_back(features.names[f]);
     }
-    PARLEY_TRY(OutputFile * file, folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(names.size())));
+    PARLEY_TRY(OutputFile * file,
+               folder.open(p, static_cast<std::int64_t>(table.rows()), static_cast<std::int64_t>(names.size())));
     std::vector<std::string> held = names;
     if (id != SIZE_MAX) held.push_back(table.names()[id]);
     if (p == label_party) held.push_back(table.names()[label]);
@@ -263,7 +286,8 @@ Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& pla
     }));
   }
   std::vector<std::string> notes;
-  if (id == SIZE_MAX) notes.emplace_back("no id column was found: each file has one called id, the number of the record");
+  if (id == SIZE_MAX)
+    notes.emplace_back("no id column was found: each file has one called id, the number of the record");
   notes.push_back(fmt::format("the label '{}' is at {}", table.names()[label], folder.names()[label_party]));
   JobDraft job = draft(labels, folder.names()[label_party]);
   job.label_column = table.names()[label];

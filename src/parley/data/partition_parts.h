@@ -2,12 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parley/core/result.h"
 #include "parley/data/job_draft.h"
-#include "parley/data/partition.h"
 #include "parley/data/raw_table.h"
+#include "parley/data/split_plan.h"
 
 namespace parley::data {
 
@@ -23,22 +24,28 @@ std::vector<std::uint32_t> rows_by_label(const RowLabels& labels);  // ascending
 // linear, logistic or softmax.
 std::string task_of(const RowLabels& labels);
 
+// Names the label and the task in the job, or says in a note that both are missing (label SIZE_MAX).
+Result<void> set_label(const RawTable& table, const std::string& label_name, std::size_t label, JobDraft& job,
+                       std::vector<std::string>& notes);
+
 // The folder of a split under construction.
 class SplitFolder {
  public:
-  SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts, const std::string& default_name);
+  SplitFolder(const RawTable& table, std::uint64_t seed, const SplitOutput& output, std::size_t parts,
+              const std::string& default_name);
 
   // One valid file name per party, all different.
   Result<void> check_names() const;
-  // Every column of the table is in the schema, where there is one, and these are its label and its id (SIZE_MAX: none).
+  // Every column of the table is in the schema, where there is one, and these are its label and its id (SIZE_MAX:
+  // none).
   Result<void> check_schema(std::size_t label, std::size_t id) const;
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   void set_names(std::vector<std::string> names) { names_ = std::move(names); }
 
   Result<OutputFile*> open(std::size_t party, std::int64_t rows, std::int64_t columns);
 
-  // Writes the schema of some columns of the table, and of those that were made for the part, or of all, beside the parts, and gives it
-  // to a party; nothing without a schema.
+  // Writes the schema of some columns of the table, and of those that were made for the part, or of all, beside the
+  // parts, and gives it to a party; nothing without a schema.
   Result<void> give_schema(std::size_t party, const std::string& file, const std::vector<std::string>& columns,
                            const std::vector<ColumnSchema>& made);
   Result<void> give_schema_to_all();
@@ -60,9 +67,12 @@ class SplitFolder {
   std::vector<std::vector<std::string>> columns_;
 };
 
-Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed, const SplitOutput& output);
-Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed, const SplitOutput& output);
-Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed, const SplitOutput& output);
+Result<SplitResult> split_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
+                               const SplitOutput& output);
+Result<SplitResult> split_columns(const RawTable& table, const SplitColumns& plan, std::uint64_t seed,
+                                  const SplitOutput& output);
+Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed,
+                                 const SplitOutput& output);
 
 // "a, b ,c" -> {"a", "b", "c"}; empty pieces stay.
 std::vector<std::string> pieces(std::string_view text, char separator);

@@ -53,7 +53,8 @@ std::vector<Rows> label_groups(const RowLabels& labels, std::vector<std::string>
   std::vector<Rows> groups;
   if (!labels.real) {
     groups.resize(labels.classes.size());
-    for (std::size_t i = 0; i < labels.rank.size(); ++i) groups[labels.rank[i]].push_back(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < labels.rank.size(); ++i)
+      groups[labels.rank[i]].push_back(static_cast<std::uint32_t>(i));
     return groups;
   }
   notes.emplace_back("labels are real numbers: the skew is over ten groups of equal size");
@@ -69,7 +70,8 @@ std::vector<Rows> label_groups(const RowLabels& labels, std::vector<std::string>
 std::vector<std::uint32_t> rows_by_label(const RowLabels& labels) {
   Rows order(labels.rank.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return labels.rank[a] < labels.rank[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return labels.rank[a] < labels.rank[b]; });
   return order;
 }
 
@@ -77,14 +79,16 @@ Result<RowLabels> row_labels(const RawTable& table, const std::string& label_nam
   std::size_t column = 0;
   if (!table.is_libsvm()) {
     PARLEY_TRY(column, label_column(table, label_name));
-    if (column == SIZE_MAX) return fail(bad_input({table.file(), 0, "--label"}, "no column is called y, label, target or class: name it"));
+    if (column == SIZE_MAX)
+      return fail(bad_input({table.file(), 0, "--label"}, "no column is called y, label, target or class: name it"));
   }
   std::map<std::string, std::size_t> seen;
   std::vector<const std::string*> label(table.rows());
   std::vector<std::string_view> raw;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     if (!table.is_libsvm()) table.cells(i, raw);
-    label[i] = &seen.try_emplace(table.is_libsvm() ? std::string(table.label(i)) : table.content(raw[column])).first->first;
+    label[i] =
+        &seen.try_emplace(table.is_libsvm() ? std::string(table.label(i)) : table.content(raw[column])).first->first;
   }
   // Numbers in order of value, else texts in order of bytes.
   RowLabels labels;
@@ -97,7 +101,8 @@ Result<RowLabels> row_labels(const RawTable& table, const std::string& label_nam
     whole = whole && numeric && parsed.value == std::floor(parsed.value);
     order.emplace_back(parsed.value, text);
   }
-  if (numeric) std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (numeric)
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t k = 0; k < order.size(); ++k) seen[order[k].second] = k;
   for (const auto& [value, text] : order) labels.classes.push_back(text);
   labels.rank.reserve(table.rows());
@@ -106,7 +111,8 @@ Result<RowLabels> row_labels(const RawTable& table, const std::string& label_nam
   return labels;
 }
 
-Result<Rows> assign_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed, std::vector<std::string>& notes) {
+Result<Rows> assign_rows(const RawTable& table, const SplitRows& plan, std::uint64_t seed,
+                         std::vector<std::string>& notes) {
   const auto wrong = [&](const char* option, std::string_view rule, const std::string& value) {
     return fail(bad_input({.field = option}, rule, value));
   };
@@ -114,9 +120,11 @@ Result<Rows> assign_rows(const RawTable& table, const SplitRows& plan, std::uint
   if (plan.parts < 1) return wrong("--parts", "must be at least 1", std::to_string(plan.parts));
   if (plan.parts > rows)
     return wrong("--parts", fmt::format("must be at most the number of records, {}", rows), std::to_string(plan.parts));
-  if (!plan.shares.empty() && plan.skew != RowSkew::kIid) return wrong("--shares", "sizes can be chosen for iid splits only", "");
+  if (!plan.shares.empty() && plan.skew != RowSkew::kIid)
+    return wrong("--shares", "sizes can be chosen for iid splits only", "");
   if (!plan.shares.empty() && plan.shares.size() != plan.parts)
-    return wrong("--shares", fmt::format("must name {}, one per party", counted(plan.parts, "size")), std::to_string(plan.shares.size()));
+    return wrong("--shares", fmt::format("must name {}, one per party", counted(plan.parts, "size")),
+                 std::to_string(plan.shares.size()));
   for (const double share : plan.shares)
     if (!(share > 0 && share < 1e12)) return wrong("--shares", "must be above 0", fmt::format("{}", share));
 
@@ -133,7 +141,8 @@ Result<Rows> assign_rows(const RawTable& table, const SplitRows& plan, std::uint
       return party;
     }
     case RowSkew::kDirichlet: {
-      if (!(plan.alpha > 0 && plan.alpha < 1e9)) return wrong("--alpha", "must be above 0", fmt::format("{}", plan.alpha));
+      if (!(plan.alpha > 0 && plan.alpha < 1e9))
+        return wrong("--alpha", "must be above 0", fmt::format("{}", plan.alpha));
       PARLEY_TRY(const RowLabels labels, row_labels(table, plan.label));
       std::vector<Rows> groups = label_groups(labels, notes);
       // Strong skew can leave a party empty; a federation needs every one of them.

@@ -28,7 +28,8 @@ Result<Dimension> read_key(const RawTable& table, const std::string& text) {
   Dimension dimension;
   // The whole text may be a name that holds a colon.
   const auto& names = table.names();
-  const std::size_t colon = std::find(names.begin(), names.end(), text) == names.end() ? text.find(':') : std::string::npos;
+  const std::size_t colon =
+      std::find(names.begin(), names.end(), text) == names.end() ? text.find(':') : std::string::npos;
   PARLEY_TRY(dimension.key, find_column(table, text.substr(0, colon), "--key"));
   if (colon == std::string::npos) return dimension;
   dimension.named = true;
@@ -61,8 +62,8 @@ Result<void> keep_determined(const RawTable& table, Dimension& dimension, std::v
       }
       if (dimension.named)
         return fail(bad_input({table.file(), table.line(row), table.names()[column]},
-                              fmt::format("differs from line {} with the same {}: the key does not determine it", table.line(at->second),
-                                          table.names()[dimension.key]),
+                              fmt::format("differs from line {} with the same {}: the key does not determine it",
+                                          table.line(at->second), table.names()[dimension.key]),
                               table.content(cells[column])));
       candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(k));
     }
@@ -72,8 +73,10 @@ Result<void> keep_determined(const RawTable& table, Dimension& dimension, std::v
 
 }  // namespace
 
-Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed, const SplitOutput& output) {
-  if (table.is_libsvm()) return fail(bad_input({table.file(), 0, ""}, "LIBSVM has no key columns: split a CSV file by tables"));
+Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan, std::uint64_t seed,
+                                 const SplitOutput& output) {
+  if (table.is_libsvm())
+    return fail(bad_input({table.file(), 0, ""}, "LIBSVM has no key columns: split a CSV file by tables"));
   if (plan.keys.empty()) return fail(bad_input({.field = "--key"}, "at least one key column is needed"));
   PARLEY_TRY(const std::size_t label, label_column(table, plan.label));
   PARLEY_TRY(const std::size_t id, id_column(table, plan.id));
@@ -106,7 +109,8 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
       return fail(bad_input({table.file(), 0, table.names()[dimension.key]},
                             "every value occurs once, so it determines everything: name its columns as KEY:a,b"));
     if (candidates.empty())
-      return fail(bad_input({table.file(), 0, table.names()[dimension.key]}, "determines no other column: nothing to move"));
+      return fail(
+          bad_input({table.file(), 0, table.names()[dimension.key]}, "determines no other column: nothing to move"));
     dimension.columns = candidates;
     for (const std::size_t column : candidates) taken[column] = 1;
   }
@@ -127,14 +131,16 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
     folder.set_names(std::move(names));
   }
   if (folder.names().size() != dimensions.size() + 1)
-    return fail(bad_input({.field = "--names"}, fmt::format("must name {} tables, the fact table first", dimensions.size() + 1),
+    return fail(bad_input({.field = "--names"},
+                          fmt::format("must name {} tables, the fact table first", dimensions.size() + 1),
                           std::to_string(folder.names().size())));
   PARLEY_CHECK(folder.check_names());
 
   const char delimiter = table.delimiter();
-  const auto write = [&](std::size_t party, const std::vector<std::size_t>& columns, std::size_t rows, std::size_t features,
-                         const auto& row_of) -> Result<void> {
-    PARLEY_TRY(OutputFile * file, folder.open(party, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(features)));
+  const auto write = [&](std::size_t party, const std::vector<std::size_t>& columns, std::size_t rows,
+                         std::size_t features, const auto& row_of) -> Result<void> {
+    PARLEY_TRY(OutputFile * file,
+               folder.open(party, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(features)));
     std::string header;
     std::vector<std::string> names;
     for (const std::size_t j : columns) {
@@ -181,17 +187,11 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
     for (const std::size_t column : dimension.columns) names.push_back(table.names()[column]);
     const std::string& key = table.names()[dimension.key];
     if (names.size() > 12) names = {names[0], names[1], fmt::format("... {} in all", names.size())};
-    notes.push_back(fmt::format("{} determines {}: {} for {}", key, fmt::join(names, ", "), counted(dimension.first_row.size(), "key"),
-                                counted(table.rows(), "record")));
+    notes.push_back(fmt::format("{} determines {}: {} for {}", key, fmt::join(names, ", "),
+                                counted(dimension.first_row.size(), "key"), counted(table.rows(), "record")));
     job.comment += fmt::format("{} {}", d == 0 ? "" : ",", printable(key));
   }
-  if (label != SIZE_MAX) {
-    PARLEY_TRY(const RowLabels labels, row_labels(table, plan.label));
-    job.task = task_of(labels);
-    job.label_column = table.names()[label];
-  } else {
-    notes.emplace_back("no label column was found: the job needs [labels] column and task");
-  }
+  PARLEY_CHECK(set_label(table, plan.label, label, job, notes));
   return folder.finish(std::move(job), "tables", std::move(notes));
 }
 

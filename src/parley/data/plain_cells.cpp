@@ -9,7 +9,8 @@ namespace parley::data {
 
 namespace {
 
-PlainCells read_narrow(const char* p, const char* end, char delimiter, std::span<double* const> columns, std::size_t row) {
+PlainCells read_narrow(const char* p, const char* end, char delimiter, std::span<double* const> columns,
+                       std::size_t row) {
   std::size_t k = 0;
   for (; k < columns.size() && columns[k] != nullptr; ++k) {
     const ParsedNumber parsed = parse_number(p, end);
@@ -52,8 +53,8 @@ PARLEY_WIDE_DIGITS PlainCells read_wide(const char* const text, const char* p, c
 
 }  // namespace
 
-PlainCells read_plain_cells(const char* text, const char* begin, const char* end, char delimiter, std::span<double* const> columns,
-                            std::size_t row) {
+PlainCells read_plain_cells(const char* text, const char* begin, const char* end, char delimiter,
+                            std::span<double* const> columns, std::size_t row) {
 #if defined(__x86_64__)
   if (have_wide_digits()) return read_wide(text, begin, end, delimiter, columns, row);
 #endif

@@ -1,10 +1,10 @@
 // Public randomness for synthetic data and splits: the same seed gives the same bits on every machine.
 // It is not secret: privacy noise never comes from here.
 //
-//   stream (seed, a, b)  ->  xoshiro256** state, filled by SplitMix64    Blackman & Vigna 2021; Steele et al.
-//   2014 uniform              =   (top 52 bits + 1/2) / 2^52, never 0 or 1 normal               : Marsaglia's
-//   polar method, pairs used in order (Marsaglia & Bray 1964) gamma(shape)         :   squeeze of Marsaglia &
-//   Tsang 2000, by logarithms below shape 1
+//   stream (seed, a, b)   xoshiro256** state, filled by SplitMix64           Blackman & Vigna 2021; Steele et al. 2014
+//   uniform               (top 52 bits + 1/2) / 2^52, never 0 or 1
+//   normal                Marsaglia's polar method, pairs used in order      Marsaglia & Bray 1964
+//   gamma(shape)          squeeze, by logarithms below shape 1               Marsaglia & Tsang 2000
 //
 // Logarithm and exponential are computed here from + - * / alone, which IEEE 754 rounds the same way
 // everywhere; those of the C library differ in the last bit from one version to the next.
@@ -24,8 +24,7 @@ double portable_exp(double x);    // 0 below -708, refuses nothing: infinity abo
 
 class Random {
  public:
-  // Streams with different numbers are independent: one per purpose and row makes the order of work
-  // irrelevant.
+  // Streams with different numbers are independent: one per purpose and row makes the order of work irrelevant.
   explicit Random(std::uint64_t seed, std::uint64_t purpose = 0, std::uint64_t number = 0);
 
   std::uint64_t bits();

@@ -8,7 +8,7 @@
 #include "parley/core/text.h"
 #include "parley/data/conventions.h"
 #include "parley/data/decompress.h"
-#include "parley/data/libsvm.h"
+#include "parley/data/libsvm_index.h"
 #include "parley/data/number.h"
 #include "parley/data/sniff.h"
 
@@ -80,11 +80,13 @@ Result<void> RawTable::find_csv_records(const Schema* schema) {
   notes_ = layout_.notes;
   if (!layout_.header && schema != nullptr && !schema->columns.empty()) {
     if (schema->columns.size() != layout_.names.size())
-      return fail(bad_input({file_, layout_.data_line, ""}, fmt::format("the schema has {}, the file has {}",
-                                                                        counted(schema->columns.size(), "column"), layout_.names.size())));
+      return fail(bad_input({file_, layout_.data_line, ""},
+                            fmt::format("the schema has {}, the file has {}", counted(schema->columns.size(), "column"),
+                                        layout_.names.size())));
     for (std::size_t j = 0; j < layout_.names.size(); ++j) layout_.names[j] = schema->columns[j].name;
   }
-  if (const std::size_t feed = all.find('\n'); feed != std::string_view::npos && feed > 0 && all[feed - 1] == '\r') line_end_ = "\r\n";
+  if (const std::size_t feed = all.find('\n'); feed != std::string_view::npos && feed > 0 && all[feed - 1] == '\r')
+    line_end_ = "\r\n";
   if (layout_.header) {
     // The header is the record that ends where the data begin.
     const std::string_view before = without_line_end(all.substr(0, layout_.data_begin));
@@ -109,12 +111,14 @@ Result<void> RawTable::find_csv_records(const Schema* schema) {
       const auto problem = cursor.read(cell);
       ++count;
       if (problem != CellCursor::Problem::kNone)
-        return fail(bad_input({file_, line, fmt::format("column {}", count)},
-                              problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote" : "a quote is not closed",
-                              cell));
+        return fail(bad_input(
+            {file_, line, fmt::format("column {}", count)},
+            problem == CellCursor::Problem::kTextAfterQuote ? "text follows a closing quote" : "a quote is not closed",
+            cell));
     } while (!cursor.at_record_end());
     if (count != layout_.names.size())
-      return fail(bad_input({file_, line, ""}, fmt::format("must have {} like the first record", counted(layout_.names.size(), "cell")),
+      return fail(bad_input({file_, line, ""},
+                            fmt::format("must have {} like the first record", counted(layout_.names.size(), "cell")),
                             std::to_string(count)));
     const auto end = static_cast<std::size_t>(cursor.position() - text.data());
     records_.push_back({layout_.data_begin + begin, without_line_end(text.substr(begin, end - begin)).size(), line});
@@ -179,7 +183,8 @@ Result<void> RawTable::find_libsvm_records() {
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
         if (error == std::errc::invalid_argument || end == word.data() + word.size() || *end != ':')
           return fail(bad_input({file_, line, ""}, "is not of the form index:value", word));
-        if (error != std::errc() || index > kLargestIndex) return fail(bad_input({file_, line, "index"}, largest_index_rule(), word));
+        if (error != std::errc() || index > kLargestIndex)
+          return fail(bad_input({file_, line, "index"}, largest_index_rule(), word));
         const auto value = word.substr(static_cast<std::size_t>(end + 1 - word.data()));
         if (!is_number(value)) return fail(bad_input({file_, line, std::to_string(index)}, "is not a number", value));
         if (std::int64_t{index} <= previous) return fail(bad_input({file_, line, ""}, "indices must ascend", word));

@@ -20,9 +20,10 @@ struct RawEntry {  // of a LIBSVM record
 
 class RawTable {
  public:
-  // Unpacks the file and finds its records; refuses records with more or fewer cells than the header. A schema says how a CSV file is
-  // written, as it does when the table is loaded, and names the columns of one without a header.
-  static Result<RawTable> read(const std::string& path, Format format = Format::kDetect, const Schema* schema = nullptr);
+  // Unpacks the file and finds its records; refuses records with more or fewer cells than the header. A schema says how
+  // a CSV file is written, as it does when the table is loaded, and names the columns of one without a header.
+  static Result<RawTable> read(const std::string& path, Format format = Format::kDetect,
+                               const Schema* schema = nullptr);
   static Result<RawTable> from_text(std::string text, const std::string& name, Format format = Format::kDetect,
                                     const Schema* schema = nullptr);
 
@@ -56,7 +57,9 @@ class RawTable {
     std::size_t size = 0;
     std::size_t line = 0;
   };
-  [[nodiscard]] std::string_view view(std::size_t begin, std::size_t size) const { return std::string_view(text_).substr(begin, size); }
+  [[nodiscard]] std::string_view view(std::size_t begin, std::size_t size) const {
+    return std::string_view(text_).substr(begin, size);
+  }
   Result<void> find_csv_records(const Schema* schema);
   Result<void> find_libsvm_records();
 

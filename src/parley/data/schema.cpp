@@ -23,8 +23,10 @@ const Toml::Choices<ColumnType>& column_types() {
 }
 
 const Toml::Choices<Missing>& missing_rules() {
-  static const Toml::Choices<Missing> kRules = {
-      {"error", Missing::kError}, {"zero", Missing::kZero}, {"drop-row", Missing::kDropRow}, {"level", Missing::kLevel}};
+  static const Toml::Choices<Missing> kRules = {{"error", Missing::kError},
+                                                {"zero", Missing::kZero},
+                                                {"drop-row", Missing::kDropRow},
+                                                {"level", Missing::kLevel}};
   return kRules;
 }
 
@@ -34,7 +36,8 @@ const Toml::Choices<OutOfBounds>& out_of_bounds_rules() {
 }
 
 const Toml::Choices<UnknownLevel>& unknown_level_rules() {
-  static const Toml::Choices<UnknownLevel> kRules = {{"refuse", UnknownLevel::kRefuse}, {"ignore", UnknownLevel::kIgnore}};
+  static const Toml::Choices<UnknownLevel> kRules = {{"refuse", UnknownLevel::kRefuse},
+                                                     {"ignore", UnknownLevel::kIgnore}};
   return kRules;
 }
 
@@ -81,7 +84,8 @@ void check_column(Toml& toml, const ColumnSchema& column) {
       toml.reject("levels", "a boolean has two levels, the false one first", std::to_string(column.levels.size()));
     if (column.levels.empty()) toml.reject("levels", "must not be empty");
   }
-  if (toml.has("unknown_level") && column.type != ColumnType::kCategory) toml.reject("unknown_level", "belongs to categories");
+  if (toml.has("unknown_level") && column.type != ColumnType::kCategory)
+    toml.reject("unknown_level", "belongs to categories");
 
   const auto missing_of = [&](std::initializer_list<Missing> allowed, std::string_view rule) {
     if (std::find(allowed.begin(), allowed.end(), column.missing) == allowed.end()) toml.reject("missing", rule);
@@ -90,10 +94,12 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     case ColumnType::kNumber:
     case ColumnType::kInteger:
     case ColumnType::kBoolean:
-      missing_of({Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow}, "must be error, zero, drop-row or a number here");
+      missing_of({Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow},
+                 "must be error, zero, drop-row or a number here");
       break;
     case ColumnType::kCategory:
-      missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow}, "must be error, zero, drop-row or level here");
+      missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow},
+                 "must be error, zero, drop-row or level here");
       break;
     case ColumnType::kId:
     case ColumnType::kLabel:
@@ -102,12 +108,14 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     case ColumnType::kIgnore:
       break;
   }
-  if (column.missing == Missing::kValue && column.bound() && (column.missing_value < *column.lower || column.missing_value > *column.upper))
+  if (column.missing == Missing::kValue && column.bound() &&
+      (column.missing_value < *column.lower || column.missing_value > *column.upper))
     toml.reject("missing", "must lie within the bounds", fmt::format("{}", column.missing_value));
   if (column.missing == Missing::kValue && column.type == ColumnType::kInteger &&
       column.missing_value != std::nearbyint(column.missing_value))
     toml.reject("missing", "must be a whole number here", fmt::format("{}", column.missing_value));
-  if (column.missing == Missing::kValue && column.type == ColumnType::kBoolean && column.missing_value != 0 && column.missing_value != 1)
+  if (column.missing == Missing::kValue && column.type == ColumnType::kBoolean && column.missing_value != 0 &&
+      column.missing_value != 1)
     toml.reject("missing", "must be 0 or 1 here", fmt::format("{}", column.missing_value));
 }
 
@@ -149,7 +157,8 @@ void read_table(Toml& toml, Schema& schema) {
   if (toml.text("delimiter", schema.delimiter)) {
     for (const auto& [name, character] : delimiters())
       if (schema.delimiter == name) schema.delimiter = character;
-    if (!single_character(schema.delimiter)) toml.reject("delimiter", "must be one character, \"tab\" or \"space\"", schema.delimiter);
+    if (!single_character(schema.delimiter))
+      toml.reject("delimiter", "must be one character, \"tab\" or \"space\"", schema.delimiter);
   }
   bool header = false;
   if (toml.boolean("header", header)) schema.header = header;
@@ -279,7 +288,8 @@ std::string to_toml(const Schema& schema) {
   if (schema.header) out += fmt::format("header = {}\n", *schema.header);
   if (schema.skip_lines > 0) out += fmt::format("skip_lines = {}\n", schema.skip_lines);
   if (!schema.comment.empty()) out += fmt::format("comment = {}\n", quoted(schema.comment));
-  if (schema.missing_markers != Schema().missing_markers) out += fmt::format("missing = {}\n", list_of(schema.missing_markers));
+  if (schema.missing_markers != Schema().missing_markers)
+    out += fmt::format("missing = {}\n", list_of(schema.missing_markers));
   if (schema.out_of_bounds == OutOfBounds::kRefuse) out += "out_of_bounds = \"refuse\"\n";
   if (schema.features) out += fmt::format("features = {}\n", *schema.features);
   if (schema.first_index) out += fmt::format("first_index = {}\n", *schema.first_index);

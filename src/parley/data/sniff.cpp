@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "parley/data/libsvm.h"
+
 namespace parley::data {
 
 Result<Format> sniff_format(const OpenBytes& open) {

@@ -1,7 +1,7 @@
 // CSV or LIBSVM? Decided by the first lines of content, never by the file's name.
 #pragma once
 #include "parley/core/result.h"
-#include "parley/data/libsvm.h"
+#include "parley/data/decompress.h"
 #include "parley/data/schema.h"
 
 namespace parley::data {

@@ -21,8 +21,8 @@ inline bool have_wide_digits() {
   static const bool kHasBitCounts = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     constexpr unsigned kLzcnt = 1U << 5;  // compilers have no name for it that all of them know
-    return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt") && __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 &&
-           (c & kLzcnt) != 0;
+    return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt") &&
+           __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & kLzcnt) != 0;
   }();
   return kHasBitCounts && linalg::cpu_level() >= linalg::CpuLevel::kAvx2;
 }
@@ -41,7 +41,8 @@ PARLEY_WIDE_DIGITS inline __m256i last_ones(std::size_t count) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kLastOnes.bytes + count));
 }
 
-// The value of 32 digits, '0' taken off, of which all but the last 20 are 0: joined to pairs, quadruples, eights, the number.
+// The value of 32 digits, '0' taken off, of which all but the last 20 are 0: joined to pairs, quadruples, eights, the
+// number.
 PARLEY_WIDE_DIGITS inline std::uint64_t value_of_last_twenty(__m256i digits) {
   const __m256i pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A));
   const __m256i quadruples = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00010064));
@@ -60,7 +61,8 @@ inline constexpr std::ptrdiff_t kReach = 48;
 // The number that fills [begin, stop): digits with at most a sign and a point, at most 19 of them; kReachBack
 // characters before `stop` can be read. False when it is anything else, and for some long ones that it could be.
 //
-// Seen from its end a number has its last digit in its last place, however long it is: only the digits before the point have to move, by one.
+// Seen from its end a number has its last digit in its last place, however long it is: only the digits before the point
+// have to move, by one.
 PARLEY_WIDE_DIGITS inline bool plain_decimal(const char* begin, const char* stop, double& value) {
   using namespace detail;
   const bool negative = *begin == '-';
@@ -74,11 +76,13 @@ PARLEY_WIDE_DIGITS inline bool plain_decimal(const char* begin, const char* stop
   const __m256i one_before = _mm256_sub_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stop - 33)), zero);
   const __m256i is_digit = _mm256_cmpeq_epi8(_mm256_min_epu8(digits, _mm256_set1_epi8(9)), digits);
   const auto points = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(text, _mm256_set1_epi8('.'))));
-  const std::uint32_t others = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(is_digit)) & ~std::uint32_t{0} << (32 - length);
+  const std::uint32_t others = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(is_digit)) & ~std::uint32_t{0}
+                                                                                                 << (32 - length);
   const std::size_t count = length - static_cast<std::size_t>(others != 0);
-  // At most one is no digit, and that one is a point.
+  // All but at most one are digits, and that one is a point.
   if (((others & ~points) | (others & (others - 1))) != 0 || count == 0) return false;
-  const auto behind = static_cast<std::size_t>(std::countl_zero(others));  // characters behind the point; 32 when there is none
+  const auto behind =
+      static_cast<std::size_t>(std::countl_zero(others));  // characters behind the point; 32 when there is none
   const __m256i joined = _mm256_and_si256(_mm256_blendv_epi8(one_before, digits, last_ones(behind)), last_ones(count));
   const std::uint64_t whole = value_of_last_twenty(joined);
   const std::size_t decimals = behind & 31;
@@ -106,15 +110,17 @@ struct Borders {
     const __m256i ones = _mm256_set1_epi8(one);
     const __m256i others = _mm256_set1_epi8(other);
     count = 0;
-    for (const char* block = begin; count < wanted && last - block >= static_cast<std::ptrdiff_t>(kBlock); block += kBlock) {
-      std::uint64_t found = matches(block, ones, others) | static_cast<std::uint64_t>(matches(block + 32, ones, others)) << 32;
+    for (const char* block = begin; count < wanted && last - block >= static_cast<std::ptrdiff_t>(kBlock);
+         block += kBlock) {
+      std::uint64_t found = matches(block, ones, others) | static_cast<std::uint64_t>(matches(block + 32, ones, others))
+                                                               << 32;
       const auto base = static_cast<std::uint32_t>(block - begin);
       const auto here = static_cast<std::size_t>(std::popcount(found));
       std::uint32_t* next = at + count;
-      // Their number is hard to foresee: a few more are written than there are, and written over by the next
-      // block.
+      // Their number is hard to foresee: a few more are written than there are, and written over by the next block.
       const auto write = [&](std::size_t times) {
-        for (std::size_t k = 0; k < times; ++k, found &= found - 1) *next++ = base + static_cast<std::uint32_t>(std::countr_zero(found));
+        for (std::size_t k = 0; k < times; ++k, found &= found - 1)
+          *next++ = base + static_cast<std::uint32_t>(std::countr_zero(found));
       };
       write(4);
       if (here > 4) write(8);

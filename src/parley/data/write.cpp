@@ -52,7 +52,8 @@ void append_integer(std::string& out, std::int64_t value) {
 
 void append_cell(std::string& out, std::string_view cell, char delimiter) {
   const bool blank_edge = !cell.empty() && (cell.front() == ' ' || cell.back() == ' ');
-  if (!blank_edge && cell.find_first_of("\"\r\n") == std::string_view::npos && cell.find(delimiter) == std::string_view::npos) {
+  if (!blank_edge && cell.find_first_of("\"\r\n") == std::string_view::npos &&
+      cell.find(delimiter) == std::string_view::npos) {
     out += cell;
     return;
   }
@@ -311,7 +312,8 @@ Result<OutputFile*> Outputs::open(const fs::path& path) {
   // The later of two would take the name of the earlier, whose content would be lost.
   const auto place = [&](const fs::path& name) { return fs::weakly_canonical(fs::absolute(name, error), error); };
   for (const auto& file : files_)
-    if (place(file->path()) == place(path)) return fail(bad_input({path.string(), 0, ""}, "is written twice: two outputs need two names"));
+    if (place(file->path()) == place(path))
+      return fail(bad_input({path.string(), 0, ""}, "is written twice: two outputs need two names"));
   if (existing_ == Existing::kRefuse) PARLEY_CHECK(refuse_existing(path.string()));
   // A rename would put a file in the place of a device or a pipe.
   if (fs::exists(path, error) && !fs::is_regular_file(path, error))
@@ -381,29 +383,30 @@ Result<void> write_csv(OutputFile& file, const Dataset& table, const std::string
   }
   header += '\n';
   PARLEY_CHECK(file.write(header));
-  return write_rows(file, static_cast<std::size_t>(table.features.rows()), cols * 8, [&](std::size_t row, std::string& text) {
-    if (!table.ids.empty()) {
-      append_cell(text, table.ids[row]);
-      text += ',';
-    }
-    if (labelled) {
-      std::string label;
-      append_label(label, table.labels, row);
-      append_cell(text, label);
-    }
-    std::size_t next = 0;
-    const auto pass = [&](std::size_t column) {
-      for (; next < column; ++next) text += labelled || next > 0 ? ",0" : "0";
-    };
-    table.features.for_each_in_row(static_cast<linalg::Index>(row), [&](linalg::Index column, double value) {
-      pass(static_cast<std::size_t>(column));
-      if (labelled || next > 0) text += ',';
-      append_number(text, value);
-      ++next;
-    });
-    pass(cols);
-    text += '\n';
-  });
+  return write_rows(
+      file, static_cast<std::size_t>(table.features.rows()), cols * 8, [&](std::size_t row, std::string& text) {
+        if (!table.ids.empty()) {
+          append_cell(text, table.ids[row]);
+          text += ',';
+        }
+        if (labelled) {
+          std::string label;
+          append_label(label, table.labels, row);
+          append_cell(text, label);
+        }
+        std::size_t next = 0;
+        const auto pass = [&](std::size_t column) {
+          for (; next < column; ++next) text += labelled || next > 0 ? ",0" : "0";
+        };
+        table.features.for_each_in_row(static_cast<linalg::Index>(row), [&](linalg::Index column, double value) {
+          pass(static_cast<std::size_t>(column));
+          if (labelled || next > 0) text += ',';
+          append_number(text, value);
+          ++next;
+        });
+        pass(cols);
+        text += '\n';
+      });
 }
 
 Result<void> write_libsvm(OutputFile& file, const Dataset& table, int first_index) {

@@ -3,6 +3,7 @@
 // Files of one command appear together or not at all: each is written under a temporary name in its
 // folder, and the names are given only when every byte of every file is on its way to the disk.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,11 +15,21 @@
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/core/threads.h"
 #include "parley/linalg/matrix.h"
 
 namespace parley::data {
 
 struct Dataset;
+
+enum class TableFormat { kCsv, kLibsvm };
+
+struct WrittenTable {
+  std::filesystem::path path;
+  std::uintmax_t bytes = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;  // features; keys, ids and labels are not counted
+};
 
 enum class Packing { kNone, kGzip, kZstd, kXz };
 Packing packing_of(const std::filesystem::path& path);  // by ending; kNone for any other
@@ -62,12 +73,14 @@ class Outputs {
 
   // Makes the folder (and its parents) when it is not there.
   Result<void> make_folder(const std::filesystem::path& folder);
-  // Refuses a name that is taken, by a file unless those may be replaced or by an output of this object. References stay valid.
+  // Refuses a name that is taken, by a file unless those may be replaced or by an output of this object. References
+  // stay valid.
   Result<OutputFile*> open(const std::filesystem::path& path);
   Result<void> write_whole(const std::filesystem::path& path, std::string_view content);
   Result<void> commit();
 
-  // For a program that is told to end: what no object has committed disappears, and nothing can be opened or committed after it.
+  // For a program that is told to end: what no object has committed disappears, and nothing can be opened or committed
+  // after it.
   static void abandon_all();
 
  private:
@@ -82,7 +95,23 @@ class Outputs {
 // append(row, text) adds one row with its line end and depends on nothing but the row number. Rows are
 // made by all threads and written in order.
 template <class Append>
-Result<void> write_rows(OutputFile& file, std::size_t rows, std::size_t bytes_per_row, const Append& append);
+Result<void> write_rows(OutputFile& file, std::size_t rows, std::size_t bytes_per_row, const Append& append) {
+  constexpr std::size_t kPieceBytes = 1 << 18;
+  const std::size_t grain = std::clamp<std::size_t>(kPieceBytes / std::max<std::size_t>(1, bytes_per_row), 1, 4096);
+  const std::size_t wave = grain * 8 * static_cast<std::size_t>(std::max(1, thread_count()));
+  std::vector<std::string> pieces;
+  for (std::size_t first = 0; first < rows; first += wave) {
+    const std::size_t count = std::min(wave, rows - first);
+    pieces.resize(chunk_count(count, grain));
+    parallel_chunks(count, grain, [&](std::size_t begin, std::size_t end) {
+      std::string& text = pieces[begin / grain];
+      text.clear();
+      for (std::size_t row = begin; row < end; ++row) append(first + row, text);
+    });
+    for (const std::string& text : pieces) PARLEY_CHECK(file.write(text));
+  }
+  return {};
+}
 
 // Label first, then the features by name; an id column when there are ids.
 Result<void> write_csv(OutputFile& file, const Dataset& table, const std::string& label_name = "y");
@@ -91,5 +120,3 @@ Result<void> write_csv(OutputFile& file, const Dataset& table, const std::string
 Result<void> write_libsvm(OutputFile& file, const Dataset& table, int first_index = 1);
 
 }  // namespace parley::data
-
-#include "parley/data/write_rows.h"

@@ -134,8 +134,8 @@ struct Curvatures {
 //   tops[i] the row's largest margin; sums[i] the sum of e^(m - top).
 struct SoftmaxBlock {
   using Returns = void;
-  static PARLEY_ALWAYS_INLINE void run(const double* m, std::size_t stride, std::size_t classes, std::size_t length, double* out,
-                                       double* tops, double* sums) {
+  static PARLEY_ALWAYS_INLINE void run(const double* m, std::size_t stride, std::size_t classes, std::size_t length,
+                                       double* out, double* tops, double* sums) {
     for (std::size_t i = 0; i < length; ++i) tops[i] = m[i];
     for (std::size_t k = 1; k < classes; ++k)
       for (std::size_t i = 0; i < length; ++i) tops[i] = m[k * stride + i] > tops[i] ? m[k * stride + i] : tops[i];
@@ -157,8 +157,8 @@ struct SoftmaxBlock {
 // p_y is close to 1.
 struct SoftmaxGradientBlock {
   using Returns = void;
-  static PARLEY_ALWAYS_INLINE void run(const double* labels, std::size_t stride, std::size_t classes, std::size_t length, double* p,
-                                       double* others) {
+  static PARLEY_ALWAYS_INLINE void run(const double* labels, std::size_t stride, std::size_t classes,
+                                       std::size_t length, double* p, double* others) {
     for (std::size_t i = 0; i < length; ++i) others[i] = 0;
     for (std::size_t k = 0; k < classes; ++k) {
       const auto label = static_cast<double>(k);
@@ -168,14 +168,16 @@ struct SoftmaxGradientBlock {
     for (std::size_t k = 0; k < classes; ++k) {
       const auto label = static_cast<double>(k);
 #pragma GCC ivdep
-      for (std::size_t i = 0; i < length; ++i) p[k * stride + i] = select(labels[i] == label, -others[i], p[k * stride + i]);
+      for (std::size_t i = 0; i < length; ++i)
+        p[k * stride + i] = select(labels[i] == label, -others[i], p[k * stride + i]);
     }
   }
 };
 
 struct SoftmaxValueSum {
   using Returns = double;
-  static PARLEY_ALWAYS_INLINE double run(const double* tops, const double* label_margins, std::size_t length, double* sums) {
+  static PARLEY_ALWAYS_INLINE double run(const double* tops, const double* label_margins, std::size_t length,
+                                         double* sums) {
     for (std::size_t i = 0; i < length; ++i) sums[i] = (tops[i] - label_margins[i]) + log_of_at_least_one(sums[i]);
     return sum_in_lanes(sums, length);
   }
@@ -186,10 +188,11 @@ struct SoftmaxValueSum {
 #define PARLEY_FOR_AVX2 __attribute__((target("avx2")))
 enum class Cpu { kPlain, kAvx2, kAvx512 };
 Cpu cpu() {
-  static const Cpu found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                               ? Cpu::kAvx512
-                           : __builtin_cpu_supports("avx2") ? Cpu::kAvx2
-                                                            : Cpu::kPlain;
+  static const Cpu found =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+          ? Cpu::kAvx512
+      : __builtin_cpu_supports("avx2") ? Cpu::kAvx2
+                                       : Cpu::kPlain;
   return found;
 }
 template <class Kernel, class... Arguments>
@@ -223,7 +226,8 @@ template <class Kernel>
 double over_rows(Task task, std::span<const double> margins, std::span<const double> labels, double* out) {
   return with_row_loss(task, [&](auto loss) {
     return parallel_sum(labels.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-      return run<Kernel>(loss, margins.data() + begin, labels.data() + begin, out == nullptr ? nullptr : out + begin, end - begin);
+      return run<Kernel>(loss, margins.data() + begin, labels.data() + begin, out == nullptr ? nullptr : out + begin,
+                         end - begin);
     });
   });
 }
@@ -231,7 +235,8 @@ double over_rows(Task task, std::span<const double> margins, std::span<const dou
 enum class Want { kValue, kDerivatives, kProbabilities };
 
 // Softmax over blocks of rows. `out` is null when only the value is wanted.
-double over_softmax_rows(Want want, std::span<const double> margins, std::span<const double> labels, std::size_t rows, double* out) {
+double over_softmax_rows(Want want, std::span<const double> margins, std::span<const double> labels, std::size_t rows,
+                         double* out) {
   const std::size_t classes = margins.size() / rows;
   return parallel_sum(rows, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<double> scratch(out == nullptr ? classes * kBlock : 0);
@@ -242,10 +247,13 @@ double over_softmax_rows(Want want, std::span<const double> margins, std::span<c
     for (std::size_t at = begin; at < end; at += kBlock) {
       const std::size_t length = std::min(kBlock, end - at);
       if (want != Want::kProbabilities)
-        for (std::size_t i = 0; i < length; ++i) label_margins[i] = margins[static_cast<std::size_t>(labels[at + i]) * rows + at + i];
+        for (std::size_t i = 0; i < length; ++i)
+          label_margins[i] = margins[static_cast<std::size_t>(labels[at + i]) * rows + at + i];
       if (out == nullptr) {
-        for (std::size_t k = 0; k < classes; ++k) std::copy_n(margins.data() + k * rows + at, length, scratch.data() + k * kBlock);
-        run<SoftmaxBlock>(static_cast<const double*>(scratch.data()), kBlock, classes, length, scratch.data(), tops, sums);
+        for (std::size_t k = 0; k < classes; ++k)
+          std::copy_n(margins.data() + k * rows + at, length, scratch.data() + k * kBlock);
+        run<SoftmaxBlock>(static_cast<const double*>(scratch.data()), kBlock, classes, length, scratch.data(), tops,
+                          sums);
       } else {
         run<SoftmaxBlock>(margins.data() + at, rows, classes, length, out + at, tops, sums);
       }
@@ -268,7 +276,8 @@ double mean_loss(Task task, std::span<const double> margins, std::span<const dou
   return over_rows<ValueSum>(task, margins, labels, nullptr) / rows;
 }
 
-void loss_derivatives(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out) {
+void loss_derivatives(Task task, std::span<const double> margins, std::span<const double> labels,
+                      std::span<double> out) {
   assert(out.size() == margins.size());
   if (task == Task::kSoftmax)
     over_softmax_rows(Want::kDerivatives, margins, labels, labels.size(), out.data());
@@ -276,14 +285,17 @@ void loss_derivatives(Task task, std::span<const double> margins, std::span<cons
     over_rows<Derivatives>(task, margins, labels, out.data());
 }
 
-double mean_loss_and_derivatives(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out) {
+double mean_loss_and_derivatives(Task task, std::span<const double> margins, std::span<const double> labels,
+                                 std::span<double> out) {
   assert(out.size() == margins.size());
   const auto rows = static_cast<double>(labels.size());
-  if (task == Task::kSoftmax) return over_softmax_rows(Want::kDerivatives, margins, labels, labels.size(), out.data()) / rows;
+  if (task == Task::kSoftmax)
+    return over_softmax_rows(Want::kDerivatives, margins, labels, labels.size(), out.data()) / rows;
   return over_rows<ValueSumAndDerivatives>(task, margins, labels, out.data()) / rows;
 }
 
-void loss_curvatures(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out) {
+void loss_curvatures(Task task, std::span<const double> margins, std::span<const double> labels,
+                     std::span<double> out) {
   assert(out.size() == margins.size());
   if (task == Task::kSoftmax)
     over_softmax_rows(Want::kProbabilities, margins, {}, labels.size(), out.data());

@@ -13,10 +13,12 @@ namespace parley::glm {
 double mean_loss(Task task, std::span<const double> margins, std::span<const double> labels);
 
 // out[k*n + i] = d phi(m_i, y_i) / d m_ik, not divided by n. `out` may be `margins`.
-void loss_derivatives(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out);
+void loss_derivatives(Task task, std::span<const double> margins, std::span<const double> labels,
+                      std::span<double> out);
 
 // Both in one pass; returns the mean loss.
-double mean_loss_and_derivatives(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out);
+double mean_loss_and_derivatives(Task task, std::span<const double> margins, std::span<const double> labels,
+                                 std::span<double> out);
 
 // Scalar losses: out[i] = phi''(m_i, y_i). Softmax: out[k*n + i] = p_ik, from which Hessian products follow.
 void loss_curvatures(Task task, std::span<const double> margins, std::span<const double> labels, std::span<double> out);

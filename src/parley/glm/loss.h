@@ -1,18 +1,18 @@
 // Losses phi(m, y) of a margin m = <x, w> + b and a label y.
 //
-//                   phi(m, y)                y               convex conjugate phi*(u, y) = sup_m u m - phi(m,
-//                   y)
+//                   phi(m, y)                y               phi*(u, y) = sup_m u m - phi(m, y), the convex conjugate
 //   squared         1/2 (m - y)^2            real            u^2/2 + u y
 //   logistic        log(1 + exp(-y m))       -1, +1          a log a + (1-a) log(1-a)   a = -u y in [0, 1]
 //   squared hinge   max(0, 1 - y m)^2        -1, +1          a^2/4 - a                  a = -u y >= 0
 //   softmax         -log softmax(m)_y        0, ..., K-1     softmax.h
 //
-// The conjugate is +infinity outside the stated domain; Fenchel-Young gives phi(m) + phi*(u) >= u m
-// with equality at u = phi'(m). The proximal point is prox(step, v) = argmin_m step phi(m, y) + 1/2 (m -
-// v)^2.
+// The conjugate is +infinity outside the stated domain; Fenchel-Young gives phi(m) + phi*(u) >= u m with equality at
+// u = phi'(m). The proximal point is
 //
-// Each scalar loss is a type with static members, so that a kernel written for "any loss" is
-// compiled once per loss and vectorises. All members are safe at margins of +-1e6 and beyond.
+//   prox(step, v) = argmin_m step phi(m, y) + 1/2 (m - v)^2
+//
+// Each scalar loss is a type with static members, so that a kernel written for "any loss" is compiled once per loss and
+// vectorises. All members are safe at margins of +-1e6 and beyond.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -76,7 +76,9 @@ struct SquaredHinge {
   static double second(double m, double y) { return y * m < 1.0 ? 2.0 : 0.0; }
   static constexpr double kCurvature = 2.0;
 
-  static double prox(double step, double v, double y) { return v + y * std::max(0.0, 1.0 - y * v) * (2.0 * step / (1.0 + 2.0 * step)); }
+  static double prox(double step, double v, double y) {
+    return v + y * std::max(0.0, 1.0 - y * v) * (2.0 * step / (1.0 + 2.0 * step));
+  }
   static double conjugate(double u, double y) {
     const double a = -u * y;
     return a >= 0 ? a * (0.25 * a - 1.0) : std::numeric_limits<double>::infinity();

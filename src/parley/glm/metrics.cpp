@@ -26,8 +26,7 @@ struct Ranking {
   double ks = 0;
 };
 
-// One pass over the scores in ascending order, tie group by tie group. `positive(i)` says whether row i is
-// one.
+// One pass over the scores in ascending order, tie group by tie group. `positive(i)` says whether row i is one.
 template <class Positive>
 std::optional<Ranking> rank(std::span<const double> scores, const Positive& positive) {
   if (!all_finite(scores)) return {};
@@ -47,7 +46,8 @@ std::optional<Ranking> rank(std::span<const double> scores, const Positive& posi
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin;
     std::size_t tied_positives = 0;
-    for (; end < order.size() && scores[order[end]] == scores[order[begin]]; ++end) tied_positives += positive(order[end]) ? 1 : 0;
+    for (; end < order.size() && scores[order[end]] == scores[order[begin]]; ++end)
+      tied_positives += positive(order[end]) ? 1 : 0;
     const std::size_t tied_negatives = (end - begin) - tied_positives;
     twice_ordered += static_cast<std::uint64_t>(tied_positives) * (2 * negatives_below + tied_negatives);
     positives_below += tied_positives;
@@ -117,7 +117,8 @@ Metrics measure_regression(std::span<const double> margins, std::span<const doub
   Metrics metrics;
   metrics.rmse = root_mean_squared_error(margins, labels);
   metrics.r_squared = r_squared(margins, labels);
-  if (metrics.rmse) metrics.deviance = 2.0 * static_cast<double>(labels.size()) * mean_loss(Task::kLinear, margins, labels);
+  if (metrics.rmse)
+    metrics.deviance = 2.0 * static_cast<double>(labels.size()) * mean_loss(Task::kLinear, margins, labels);
   return metrics;
 }
 
@@ -230,7 +231,8 @@ int predicted_class(std::span<const double> margins, std::size_t rows, std::size
 }
 
 std::size_t nonzeros(std::span<const double> weights, double threshold) {
-  return static_cast<std::size_t>(std::count_if(weights.begin(), weights.end(), [&](double w) { return std::abs(w) > threshold; }));
+  return static_cast<std::size_t>(
+      std::count_if(weights.begin(), weights.end(), [&](double w) { return std::abs(w) > threshold; }));
 }
 
 std::optional<double> SupportRecovery::precision() const {

@@ -8,9 +8,8 @@
 //   KS                  largest distance between the two classes' distribution functions of the score
 //   log loss            mean of -log p(label)
 //   RMSE, R^2           of real predictions; R^2 = 1 - sum (y - m)^2 / sum (y - mean y)^2
-//   deviance            twice the log-likelihood lost to a perfect fit, over all rows: 2 n log loss; for real
-//   labels
-//                       sum (y - m)^2 (unit variance)
+//   deviance            twice the log-likelihood lost to a perfect fit, over all rows: 2 n log loss;
+//                       for real labels sum (y - m)^2 (unit variance)
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -13,13 +13,15 @@ namespace parley::glm {
 
 namespace {
 
-Result<void> check_numbers(const std::string& field, const std::vector<double>& values, std::size_t expected, bool may_be_empty) {
+Result<void> check_numbers(const std::string& field, const std::vector<double>& values, std::size_t expected,
+                           bool may_be_empty) {
   if (values.empty() && may_be_empty) return {};
   if (values.size() != expected)
-    return fail(
-        bad_input({.field = "model." + field}, "must have " + counted(expected, "entry", "entries"), std::to_string(values.size())));
+    return fail(bad_input({.field = "model." + field}, "must have " + counted(expected, "entry", "entries"),
+                          std::to_string(values.size())));
   for (const double value : values)
-    if (!std::isfinite(value)) return fail(bad_input({.field = "model." + field}, "must hold finite numbers", std::to_string(value)));
+    if (!std::isfinite(value))
+      return fail(bad_input({.field = "model." + field}, "must hold finite numbers", std::to_string(value)));
   return {};
 }
 
@@ -38,15 +40,17 @@ Result<void> Model::check() const {
   const std::size_t expected_classes = task == Task::kLinear ? 0 : 2;
   const bool classes_fit = task == Task::kSoftmax ? classes.size() >= 2 : classes.size() == expected_classes;
   if (!classes_fit)
-    return fail(
-        bad_input({.field = "model.classes"}, "must fit the task " + std::string(name(task)), counted(classes.size(), "class", "classes")));
+    return fail(bad_input({.field = "model.classes"}, "must fit the task " + std::string(name(task)),
+                          counted(classes.size(), "class", "classes")));
   PARLEY_CHECK(check_numbers("weights", weights, outputs() * d, false));
   PARLEY_CHECK(check_numbers("intercepts", intercepts, outputs(), true));
   PARLEY_CHECK(check_numbers("scales", scales, d, true));
   PARLEY_CHECK(check_numbers("centers", centers, d, true));
   if (!bounds.empty() && bounds.size() != d)
-    return fail(bad_input({.field = "model.bounds"}, "must have " + counted(d, "entry", "entries"), std::to_string(bounds.size())));
-  if (unit_rows && !centers.empty()) return fail(bad_input({.field = "model.unit_rows"}, "does not go with centered columns"));
+    return fail(bad_input({.field = "model.bounds"}, "must have " + counted(d, "entry", "entries"),
+                          std::to_string(bounds.size())));
+  if (unit_rows && !centers.empty())
+    return fail(bad_input({.field = "model.unit_rows"}, "does not go with centered columns"));
   return {};
 }
 
@@ -72,8 +76,8 @@ std::vector<double> Model::raw_intercepts() const {
 Result<std::vector<double>> Model::margins(const linalg::Matrix& features) const {
   PARLEY_CHECK(check());
   if (static_cast<std::size_t>(features.cols()) != columns.size())
-    return fail(
-        bad_input({.field = "features"}, "must have the model's " + counted(columns.size(), "column"), std::to_string(features.cols())));
+    return fail(bad_input({.field = "features"}, "must have the model's " + counted(columns.size(), "column"),
+                          std::to_string(features.cols())));
   const auto rows = static_cast<std::size_t>(features.rows());
   std::vector<double> out(rows * outputs());
   if (!unit_rows) {

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "parley/glm/batch.h"
-#include "parley/glm/penalties.h"
 #include "parley/linalg/matrix.h"
 #include "parley/linalg/vectors.h"
 
 namespace parley::glm {
 
-void compute_margins(const linalg::Matrix& features, std::span<const double> weights, std::span<const double> intercepts,
-                     std::span<double> margins) {
+void compute_margins(const linalg::Matrix& features, std::span<const double> weights,
+                     std::span<const double> intercepts, std::span<double> margins) {
   const auto rows = static_cast<std::size_t>(features.rows());
   const auto columns = static_cast<std::size_t>(features.cols());
   const std::size_t classes = rows > 0 ? margins.size() / rows : 0;
@@ -37,14 +36,15 @@ double evaluate(const Objective& objective, std::span<const double> margins, std
   return mean_loss(objective.task, margins, labels) + penalty_value(objective, weights, intercepts);
 }
 
-double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels, std::span<const double> weights,
-                std::span<const double> intercepts) {
+double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels,
+                std::span<const double> weights, std::span<const double> intercepts) {
   std::vector<double> margins(labels.size() * static_cast<std::size_t>(objective.classes));
   compute_margins(features, weights, intercepts, margins);
   return evaluate(objective, margins, labels, weights, intercepts);
 }
 
-bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts, double slack) {
+bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts,
+              double slack) {
   const bool counted = objective.intercept == Intercept::kPenalised;
   if (objective.l1_radius) {
     const double norm = linalg::l1_norm(weights) + (counted ? linalg::l1_norm(intercepts) : 0.0);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "parley/glm/loss.h"
+#include "parley/glm/penalties.h"
 
 namespace parley::linalg {
 class Matrix;
@@ -33,9 +34,13 @@ struct Objective {
   Intercept intercept = Intercept::kNone;
 };
 
+inline Penalty penalty_of(const Objective& objective) {
+  return {objective.l1, objective.l2};
+}
+
 // m = X W + b: margins[k*n + i] for K = weights.size() / d classes; `intercepts` holds K numbers or none.
-void compute_margins(const linalg::Matrix& features, std::span<const double> weights, std::span<const double> intercepts,
-                     std::span<double> margins);
+void compute_margins(const linalg::Matrix& features, std::span<const double> weights,
+                     std::span<const double> intercepts, std::span<double> margins);
 
 // l1 ||W||_1 + l2/2 ||W||^2; the intercepts count only when they are penalised.
 double penalty_value(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts);
@@ -45,10 +50,11 @@ double evaluate(const Objective& objective, std::span<const double> margins, std
                 std::span<const double> weights, std::span<const double> intercepts = {});
 
 // The same from the features: one pass over the matrix per class.
-double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels, std::span<const double> weights,
-                std::span<const double> intercepts = {});
+double evaluate(const Objective& objective, const linalg::Matrix& features, std::span<const double> labels,
+                std::span<const double> weights, std::span<const double> intercepts = {});
 
 // Whether the constraints hold, up to `slack` in the norm. A penalised intercept counts like a weight.
-bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts, double slack = 1e-9);
+bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts,
+              double slack = 1e-9);
 
 }  // namespace parley::glm

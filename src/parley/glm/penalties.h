@@ -1,16 +1,15 @@
 // Penalties Omega(w) = sum_j l1 |w_j| + l2/2 w_j^2: none, l1, l2 and elastic net are choices of two numbers.
 //
-//   prox(step, v)  = argmin_w step omega(w) + 1/2 (w - v)^2 = soft(v, step l1) / (1 + step l2)
-//   omega*(u)      = sup_w u w - omega(w) = max(|u| - l1, 0)^2 / (2 l2); for l2 = 0: 0 if |u| <= l1, else
-//   +infinity subgradient distance  min over xi in the subdifferential of omega at w of |g + xi|: zero
-//   exactly at an optimum
+//   prox(step, v)          = argmin_w step omega(w) + 1/2 (w - v)^2 = soft(v, step l1) / (1 + step l2)
+//   omega*(u)              = sup_w u w - omega(w) = max(|u| - l1, 0)^2 / (2 l2);
+//                            for l2 = 0: 0 if |u| <= l1, else +infinity
+//   subgradient distance   = min over xi in the subdifferential of omega at w of |g + xi|: zero exactly at an optimum
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
 
-#include "parley/glm/objective.h"
 #include "parley/linalg/vectors.h"
 
 namespace parley::glm {
@@ -20,7 +19,9 @@ struct Penalty {
   double l2 = 0;
 
   [[nodiscard]] double value(double w) const { return l1 * std::abs(w) + 0.5 * l2 * w * w; }
-  [[nodiscard]] double prox(double step, double v) const { return linalg::soft_threshold(v, step * l1) / (1.0 + step * l2); }
+  [[nodiscard]] double prox(double step, double v) const {
+    return linalg::soft_threshold(v, step * l1) / (1.0 + step * l2);
+  }
   [[nodiscard]] double subgradient_distance(double w, double g) const {
     if (w == 0) return std::max(0.0, std::abs(g) - l1);
     return std::abs(g + std::copysign(l1, w) + l2 * w);
@@ -49,9 +50,6 @@ inline constexpr Penalty l2_penalty(double l2) {
 }
 inline constexpr Penalty elastic_net(double l1, double l2) {
   return {l1, l2};
-}
-inline Penalty penalty_of(const Objective& objective) {
-  return {objective.l1, objective.l2};
 }
 
 }  // namespace parley::glm

@@ -16,6 +16,14 @@ PARLEY_ALWAYS_INLINE double select(bool yes, double a, double b) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
 }
 
+// A polynomial at x, its highest coefficient first.
+template <class... Coefficients>
+PARLEY_ALWAYS_INLINE double horner(double x, double highest, Coefficients... others) {
+  double p = highest;
+  ((p = p * x + others), ...);
+  return p;
+}
+
 // e^x for x <= 0; results below 1e-307 become 0.
 //   x = n log 2 + r with |r| <= log(2)/2;  e^x = 2^n e^r, e^r by its Taylor polynomial of degree 13.
 PARLEY_ALWAYS_INLINE double exp_of_nonpositive(double x) {
@@ -26,18 +34,8 @@ PARLEY_ALWAYS_INLINE double exp_of_nonpositive(double x) {
   const double shifted = bounded * 0x1.71547652b82fep+0 + kRound;
   const double n = shifted - kRound;
   const double r = (bounded - n * kLog2High) - n * kLog2Low;
-  double p = 1.0 / 6227020800.0;
-  p = p * r + 1.0 / 479001600.0;
-  p = p * r + 1.0 / 39916800.0;
-  p = p * r + 1.0 / 3628800.0;
-  p = p * r + 1.0 / 362880.0;
-  p = p * r + 1.0 / 40320.0;
-  p = p * r + 1.0 / 5040.0;
-  p = p * r + 1.0 / 720.0;
-  p = p * r + 1.0 / 120.0;
-  p = p * r + 1.0 / 24.0;
-  p = p * r + 1.0 / 6.0;
-  p = p * r + 0.5;
+  double p = horner(r, 1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                    1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5);
   p = (p * r) * r + r;
   const auto bits = (std::bit_cast<std::uint64_t>(shifted) << 52) + (std::uint64_t{1023} << 52);
   const double power = std::bit_cast<double>(bits);
@@ -54,16 +52,8 @@ PARLEY_ALWAYS_INLINE double log1p_of_unit(double e) {
   const double base = select(upper, 0x1.62e42fefa39efp-1, 0.0);
   const double s = f / (2.0 + f);
   const double q = s * s;
-  double p = 2.0 / 21.0;
-  p = p * q + 2.0 / 19.0;
-  p = p * q + 2.0 / 17.0;
-  p = p * q + 2.0 / 15.0;
-  p = p * q + 2.0 / 13.0;
-  p = p * q + 2.0 / 11.0;
-  p = p * q + 2.0 / 9.0;
-  p = p * q + 2.0 / 7.0;
-  p = p * q + 2.0 / 5.0;
-  p = p * q + 2.0 / 3.0;
+  const double p = horner(q, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0, 2.0 / 15.0, 2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0,
+                          2.0 / 7.0, 2.0 / 5.0, 2.0 / 3.0);
   // 2 atanh(s) = 2s + s p q, and 2s = f - s f exactly in real numbers: keeps the leading term unrounded.
   return base + (f - s * (f - p * q));
 }
@@ -73,7 +63,8 @@ PARLEY_ALWAYS_INLINE double log_of_at_least_one(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
   const double mantissa = std::bit_cast<double>((bits & 0x000fffffffffffffU) | 0x3ff0000000000000U);
-  return static_cast<double>(static_cast<std::int32_t>(exponent)) * 0x1.62e42fefa39efp-1 + log1p_of_unit(mantissa - 1.0);
+  return static_cast<double>(static_cast<std::int32_t>(exponent)) * 0x1.62e42fefa39efp-1 +
+         log1p_of_unit(mantissa - 1.0);
 }
 
 }  // namespace parley::glm

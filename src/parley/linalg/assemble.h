@@ -14,7 +14,8 @@
 namespace parley::linalg {
 
 template <class Visit, class Release>
-Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& visit, const Release& release) {
+std::shared_ptr<const StoredMatrix> assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& visit,
+                                                  const Release& release) {
   struct Tally {
     std::uint32_t count = 0;  // later: where the group's next entry of the column goes
     Storage storage = Storage::kBinary;
@@ -22,8 +23,9 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
   const auto d = static_cast<std::size_t>(cols);
   // Tallies for more columns than this cost more than a second thread gains.
   constexpr std::size_t kSharedColumns = std::size_t{1} << 20;
-  const std::size_t groups =
-      d > kSharedColumns ? 1 : std::clamp<std::size_t>(static_cast<std::size_t>(thread_count()), 1, std::max<std::size_t>(parts, 1));
+  const std::size_t groups = d > kSharedColumns ? 1
+                                                : std::clamp<std::size_t>(static_cast<std::size_t>(thread_count()), 1,
+                                                                          std::max<std::size_t>(parts, 1));
   const auto first_part = [&](std::size_t group) { return group * parts / groups; };
   std::vector<std::vector<Tally>> tallies(groups);
   parallel_chunks(groups, 1, [&](std::size_t group, std::size_t) {
@@ -38,7 +40,7 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
       });
   });
 
-  auto stored = std::make_shared<Matrix::Stored>();
+  auto stored = std::make_shared<StoredMatrix>();
   stored->rows = rows;
   stored->columns.resize(d);
   std::size_t sparse_size = 0;
@@ -56,7 +58,8 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
       column.storage = std::max(column.storage, Storage::kInt8);
       dense_size = aligned(dense_size, 64) + static_cast<std::size_t>(rows) * width(column.storage);
     } else if (column.count > 0) {
-      sparse_size = aligned(sparse_size, width(column.storage) == 8 ? 8 : 4) + sparse_bytes(column.storage, column.count);
+      sparse_size =
+          aligned(sparse_size, width(column.storage) == 8 ? 8 : 4) + sparse_bytes(column.storage, column.count);
     }
   }
   const auto sparse = std::make_shared<Memory>(sparse_size, PageSize::kLarge);
@@ -95,7 +98,7 @@ Matrix assemble_rows(Index rows, Index cols, std::size_t parts, const Visit& vis
       release(part);
     }
   });
-  return Matrix(finished(std::move(stored)));
+  return finished(std::move(stored));
 }
 
 }  // namespace parley::linalg

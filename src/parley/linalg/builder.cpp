@@ -19,13 +19,15 @@ void RowsBuilder::append(RowBlock block) {
 }
 
 Matrix RowsBuilder::build(Shape shape) && {
-  assert(max_column_ < min_column_ || (min_column_ >= shape.first_column && max_column_ - shape.first_column < shape.cols));
+  assert(max_column_ < min_column_ ||
+         (min_column_ >= shape.first_column && max_column_ - shape.first_column < shape.cols));
   const auto visit = [&](std::size_t part, const auto& f) {
-    blocks_[part].entries_.visit(
-        [&](Index line, Index column, double value) { f(first_rows_[part] + line, column - shape.first_column, value); });
+    blocks_[part].entries_.visit([&](Index line, Index column, double value) {
+      f(first_rows_[part] + line, column - shape.first_column, value);
+    });
   };
   const auto release = [&](std::size_t part) { blocks_[part] = RowBlock(); };
-  return assemble_rows(rows_, shape.cols, blocks_.size(), visit, release);
+  return Matrix(assemble_rows(rows_, shape.cols, blocks_.size(), visit, release));
 }
 
 ColumnsBuilder::ColumnsBuilder(Index rows) : rows_(rows), columns_(std::make_unique<ColumnStore>(rows)) {}
@@ -43,7 +45,8 @@ void ColumnsBuilder::append(std::vector<ColumnBlock> stretches) {
   for (ColumnBlock& stretch : stretches) {
     assert(stretch.rows() <= rows_ - first);
     stretch.entries_.seal();
-    stretch.entries_.visit([&](Index, Index position, double value) { scratch_[static_cast<std::size_t>(first + position)] = value; });
+    stretch.entries_.visit(
+        [&](Index, Index position, double value) { scratch_[static_cast<std::size_t>(first + position)] = value; });
     first += stretch.rows();
     stretch = ColumnBlock();
   }
@@ -88,7 +91,7 @@ void ColumnsBuilder::append_categories(std::span<const Index> codes, Index level
 }
 
 Matrix ColumnsBuilder::build() && {
-  return std::move(*columns_).build();
+  return Matrix(std::move(*columns_).build());
 }
 
 }  // namespace parley::linalg

@@ -109,12 +109,11 @@ class ColumnsBuilder {
   // The next column, whose stretches have `rows` values together.
   void append(std::vector<ColumnBlock> stretches);
   void append_dense(std::span<const double> values);
-  // The next column when it is better stored dense: where its `rows` values of the storage's type go (one
-  // byte each for kBinary); null, and nothing appended, when it is not. `nonzeros` of the values are not
-  // zero.
+  // The next column when it is better stored dense: where its `rows` values of the storage's type go (one byte each for
+  // kBinary); null, and nothing appended, when it is not. `nonzeros` of the values are not zero.
   [[nodiscard]] std::byte* append_dense(Storage storage, std::size_t nonzeros);
-  // Likewise, of values that are there already, aligned to 64 bytes, in memory that keep() was told of; false, and nothing appended, when
-  // it is better stored sparse.
+  // Likewise, of values that are there already, aligned to 64 bytes, in memory that keep() was told of; false, and
+  // nothing appended, when it is better stored sparse.
   [[nodiscard]] bool append_dense_at(const double* values, std::size_t nonzeros);
   void keep(std::shared_ptr<const Memory> memory);
   // The next column: ones at the given ascending rows, zero elsewhere.

@@ -79,9 +79,11 @@ class GramSum {
 
 std::size_t GramSum::chunks() const {
   // Updates per row, about; a chunk pays when its updates outweigh clearing and adding its sums.
-  const double per_row = rows_ == 0 ? 0 : static_cast<double>(form_.ones_at[rows_] + form_.values_at[rows_]) / static_cast<double>(rows_);
+  const double per_row =
+      rows_ == 0 ? 0 : static_cast<double>(form_.ones_at[rows_] + form_.values_at[rows_]) / static_cast<double>(rows_);
   const auto dense = static_cast<double>(padded());
-  const double updates = static_cast<double>(rows_) * (per_row * per_row / 2 + (per_row * dense + dense * dense / 2) / 4);
+  const double updates =
+      static_cast<double>(rows_) * (per_row * per_row / 2 + (per_row * dense + dense * dense / 2) / 4);
   const double worth = updates / (32.0 * static_cast<double>(total_size()) + 1.0);
   const std::size_t most = std::clamp<std::size_t>(kMostBytes / (total_size() * sizeof(double) + 1), 2, kMostChunks);
   return static_cast<std::size_t>(std::clamp(worth, 1.0, static_cast<double>(most)));
@@ -100,7 +102,8 @@ void GramSum::add_sparse_pairs(std::size_t i, double* sparse) const {
     for (std::size_t a = form_.values_at[i]; a < form_.values_at[i + 1]; ++a) {
       const double scaled = h * static_cast<double>(values[a]);
       double* line = sparse + static_cast<std::size_t>(form_.columns[a]) * cols_;
-      for (std::size_t b = a; b < form_.values_at[i + 1]; ++b) line[form_.columns[b]] += scaled * static_cast<double>(values[b]);
+      for (std::size_t b = a; b < form_.values_at[i + 1]; ++b)
+        line[form_.columns[b]] += scaled * static_cast<double>(values[b]);
       for (std::size_t b = 0; b < count; ++b) line[ones[b]] += scaled;
     }
   });
@@ -112,12 +115,12 @@ void GramSum::add_cross(std::size_t i, const double* dense_row, const Sums& sums
   for (std::size_t k = form_.ones_at[i]; k < form_.ones_at[i + 1]; ++k)
     axpy(h, dense_row, sums.cross + static_cast<std::size_t>(form_.ones[k]) * padded(), padded());
   for (std::size_t k = form_.values_at[i]; k < form_.values_at[i + 1]; ++k)
-    axpy(h * value_at(form_.storage, form_.values, k), dense_row, sums.cross + static_cast<std::size_t>(form_.columns[k]) * padded(),
-         padded());
+    axpy(h * value_at(form_.storage, form_.values, k), dense_row,
+         sums.cross + static_cast<std::size_t>(form_.columns[k]) * padded(), padded());
 }
 
-void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<double>& plain, std::vector<double>& weighted,
-                              const Sums& sums) const {
+void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<double>& plain,
+                              std::vector<double>& weighted, const Sums& sums) const {
   const std::size_t count = end - begin;
   // Tile t of the panel: [t][row][kTile].
   for (std::size_t t = 0; t < tiles_; ++t) {
@@ -129,7 +132,8 @@ void GramSum::add_dense_panel(std::size_t begin, std::size_t end, std::vector<do
                   [&](const auto* typed) { pack<std::remove_cvref_t<decltype(*typed)>>(columns, begin, count, to); });
     } else {
       for (std::size_t r = 0; r < count; ++r)
-        for (std::size_t c = 0; c < columns.size(); ++c) to[r * kTile + c] = value_at(columns[c].storage, columns[c].values, begin + r);
+        for (std::size_t c = 0; c < columns.size(); ++c)
+          to[r * kTile + c] = value_at(columns[c].storage, columns[c].values, begin + r);
     }
     double* scaled = weighted.data() + t * kPanelRows * kTile;
     for (std::size_t r = 0; r < count; ++r)
@@ -165,7 +169,8 @@ void GramSum::run(std::span<double> out) const {
   auto* base = reinterpret_cast<double*>(memory.data());
   parallel_chunks(count, 1, [&](std::size_t chunk, std::size_t) {
     double* at = base + chunk * size;
-    add_rows(chunk * rows_ / count, (chunk + 1) * rows_ / count, {at, at + sparse_size(), at + sparse_size() + cross_size()});
+    add_rows(chunk * rows_ / count, (chunk + 1) * rows_ / count,
+             {at, at + sparse_size(), at + sparse_size() + cross_size()});
   });
   if (count > 1)
     parallel_chunks(size, std::size_t{1} << 15, [&](std::size_t begin, std::size_t end) {
@@ -191,11 +196,13 @@ void GramSum::run(std::span<double> out) const {
   for (std::size_t c = 0; c < form_.dense.size(); ++c) {
     const auto column = static_cast<std::size_t>(form_.dense[c].column);
     if (any_sparse())
-      for (std::size_t j = 0; j < cols_; ++j) out[j * cols_ + column] = out[column * cols_ + j] = cross[j * padded() + c];
+      for (std::size_t j = 0; j < cols_; ++j)
+        out[j * cols_ + column] = out[column * cols_ + j] = cross[j * padded() + c];
   }
   for (std::size_t c = 0; c < form_.dense.size(); ++c)
     for (std::size_t e = c; e < form_.dense.size(); ++e) {
-      const auto a = static_cast<std::size_t>(form_.dense[c].column), b = static_cast<std::size_t>(form_.dense[e].column);
+      const auto a = static_cast<std::size_t>(form_.dense[c].column),
+                 b = static_cast<std::size_t>(form_.dense[e].column);
       out[a * cols_ + b] = out[b * cols_ + a] = dense[c * padded() + e];
     }
 }
@@ -217,7 +224,8 @@ void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<d
     for (std::size_t q = 0; q < d; ++q) out[p * d + q] *= scale[p] * scale[q];
 }
 
-void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<const Index> columns, std::span<double> out) {
+void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<const Index> columns,
+                   std::span<double> out) {
   weighted_gram(a.select_columns(columns), weights, out);
 }
 
@@ -227,7 +235,8 @@ void gram_column(const Matrix& a, Index j, std::span<double> out) {
   const auto rows = static_cast<double>(a.rows());
   // Entries met through the rows of column j, each a scattered update, against one pass over the matrix
   // in which an entry costs about an eighth of that (threads, no scatter, narrow types).
-  const double through_rows = static_cast<double>(view.count) * (static_cast<double>(a.nonzeros()) / std::max(rows, 1.0));
+  const double through_rows =
+      static_cast<double>(view.count) * (static_cast<double>(a.nonzeros()) / std::max(rows, 1.0));
   if (view.rows == nullptr || 8.0 * through_rows > static_cast<double>(a.nonzeros())) {
     std::vector<double> column(static_cast<std::size_t>(a.rows()));
     a.column_axpy(j, 1.0, column);
@@ -243,7 +252,8 @@ void gram_columns(const Matrix& a, std::span<const Index> columns, std::span<dou
   assert(out.size() == columns.size() * static_cast<std::size_t>(a.cols()));
   std::vector<double> chosen(n * columns.size());  // row by row
   for (std::size_t k = 0; k < columns.size(); ++k)
-    a.for_each_in_column(columns[k], [&](Index i, double value) { chosen[static_cast<std::size_t>(i) * columns.size() + k] = value; });
+    a.for_each_in_column(
+        columns[k], [&](Index i, double value) { chosen[static_cast<std::size_t>(i) * columns.size() + k] = value; });
   a.multiply_transposed(chosen, static_cast<int>(columns.size()), out);
 }
 

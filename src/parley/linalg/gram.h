@@ -15,7 +15,8 @@ namespace parley::linalg {
 // All columns: out has d*d entries. Empty weights mean ones.
 void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<double> out);
 // Only the given distinct columns, in their order: out has s*s entries, s = columns.size().
-void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<const Index> columns, std::span<double> out);
+void weighted_gram(const Matrix& a, std::span<const double> weights, std::span<const Index> columns,
+                   std::span<double> out);
 
 // out[l] = <a_l, a_j> for every column l.
 void gram_column(const Matrix& a, Index j, std::span<double> out);

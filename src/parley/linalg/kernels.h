@@ -10,9 +10,10 @@
 namespace parley::linalg {
 
 inline constexpr std::size_t kStorages = 5;
-inline constexpr int kColumnsAtOnce = 4;  // dense columns that share one pass over several vectors, or that are added together
-inline constexpr int kStreams = 8;        // dense columns that share one pass over a vector: so many streams keep memory busy
-inline constexpr std::size_t kTile = 8;   // side of a Gram tile
+inline constexpr int kColumnsAtOnce =
+    4;  // dense columns that share one pass over several vectors, or that are added together
+inline constexpr int kStreams = 8;  // dense columns that share one pass over a vector: so many streams keep memory busy
+inline constexpr std::size_t kTile = 8;  // side of a Gram tile
 
 // Entries of some rows: of row i, [offsets[i], offsets[i+1]) of columns and values.
 struct SparseRows {
@@ -27,15 +28,17 @@ struct Kernels {
 
   // out[c] = <column c, r>, for 1 <= count <= kStreams dense columns of one type. `next` are as many columns that
   // will be read after these, or null: memory is asked for them in the end.
-  ByStorage<void(const void* const* columns, const void* const* next, int count, const double* r, std::size_t rows, double* out)>
+  ByStorage<void(const void* const* columns, const void* const* next, int count, const double* r, std::size_t rows,
+                 double* out)>
       dense_dots;
-  // out[c*count + v] += <column c, vector v>, for up to kColumnsAtOnce dense columns of one type and `count` vectors, of which
-  // v begins at r + v*stride. `next` is where the columns are read after this.
-  ByStorage<void(const void* const* columns, const void* const* next, int columns_count, const double* r, std::size_t stride,
-                 std::size_t count, std::size_t rows, double* out)>
+  // out[c*count + v] += <column c, vector v>, for up to kColumnsAtOnce dense columns of one type and `count` vectors,
+  // of which v begins at r + v*stride. `next` is where the columns are read after this.
+  ByStorage<void(const void* const* columns, const void* const* next, int columns_count, const double* r,
+                 std::size_t stride, std::size_t count, std::size_t rows, double* out)>
       dense_products;
   // out += sum_c factors[c] column c.
-  ByStorage<void(const void* const* columns, const double* factors, int count, double* out, std::size_t rows)> dense_axpys;
+  ByStorage<void(const void* const* columns, const double* factors, int count, double* out, std::size_t rows)>
+      dense_axpys;
   // sum_k values[k] x[at[k]]
   ByStorage<double(const Index* at, const void* values, std::size_t count, const double* x)> sparse_dot;
   // out[at[k]] += a values[k]
@@ -45,10 +48,11 @@ struct Kernels {
   // out[j] = <column j, r> for the sparse columns among [begin, end); dense ones are left alone.
   void (*column_dots)(const StoredColumn* columns, std::size_t begin, std::size_t end, const double* r, double* out);
   // The same with K values per index: x[j*K + k], out[(i - begin)*K + k] and r[i*K + k], out[j*K + k].
-  ByStorage<void(const SparseRows& rows, std::size_t begin, std::size_t end, const double* x, std::size_t classes, double* out)>
+  ByStorage<void(const SparseRows& rows, std::size_t begin, std::size_t end, const double* x, std::size_t classes,
+                 double* out)>
       row_dots_classes;
-  void (*column_dots_classes)(const StoredColumn* columns, std::size_t begin, std::size_t end, const double* r, std::size_t classes,
-                              double* out);
+  void (*column_dots_classes)(const StoredColumn* columns, std::size_t begin, std::size_t end, const double* r,
+                              std::size_t classes, double* out);
   // c[a*stride + b] += sum_r left[r*kTile + a] right[r*kTile + b]
   void (*gram_tile)(const double* left, const double* right, std::size_t rows, double* c, std::size_t stride);
   // to[k] += a from[k]

@@ -23,16 +23,9 @@ namespace {
 
 using Vector = __m256d;
 constexpr std::size_t kWidth = 4;
+#define PARLEY_OF(operation) _mm256_##operation
+#include "parley/linalg/kernel_vectors.inc"
 
-inline Vector zero() {
-  return _mm256_setzero_pd();
-}
-inline Vector broadcast(double v) {
-  return _mm256_set1_pd(v);
-}
-inline Vector load(const double* p) {
-  return _mm256_loadu_pd(p);
-}
 inline Vector load(const float* p) {
   return _mm256_cvtps_pd(_mm_loadu_ps(p));
 }
@@ -44,20 +37,11 @@ inline Vector load(const std::int8_t* p) {
   std::memcpy(&four, p, sizeof four);
   return _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)));
 }
-inline void save(double* p, Vector v) {
-  _mm256_storeu_pd(p, v);
-}
-inline Vector add(Vector a, Vector b) {
-  return _mm256_add_pd(a, b);
-}
 inline Vector multiply_add(Vector a, Vector b, Vector c) {
   return _mm256_fmadd_pd(a, b, c);
 }
 inline Vector magnitude(Vector a) {
   return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
-}
-inline Vector larger(Vector a, Vector b) {
-  return _mm256_max_pd(a, b);
 }
 inline double multiply_add(double a, double b, double c) {
   return __builtin_fma(a, b, c);

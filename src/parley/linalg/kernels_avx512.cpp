@@ -16,7 +16,8 @@
 #include "parley/linalg/kernels.h"
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw"))), \
+                             apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")
@@ -28,16 +29,9 @@ namespace {
 
 using Vector = __m512d;
 constexpr std::size_t kWidth = 8;
+#define PARLEY_OF(operation) _mm512_##operation
+#include "parley/linalg/kernel_vectors.inc"
 
-inline Vector zero() {
-  return _mm512_setzero_pd();
-}
-inline Vector broadcast(double v) {
-  return _mm512_set1_pd(v);
-}
-inline Vector load(const double* p) {
-  return _mm512_loadu_pd(p);
-}
 inline Vector load(const float* p) {
   return _mm512_cvtps_pd(_mm256_loadu_ps(p));
 }
@@ -47,20 +41,11 @@ inline Vector load(const std::int16_t* p) {
 inline Vector load(const std::int8_t* p) {
   return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
-inline void save(double* p, Vector v) {
-  _mm512_storeu_pd(p, v);
-}
-inline Vector add(Vector a, Vector b) {
-  return _mm512_add_pd(a, b);
-}
 inline Vector multiply_add(Vector a, Vector b, Vector c) {
   return _mm512_fmadd_pd(a, b, c);
 }
 inline Vector magnitude(Vector a) {
   return _mm512_abs_pd(a);
-}
-inline Vector larger(Vector a, Vector b) {
-  return _mm512_max_pd(a, b);
 }
 inline double multiply_add(double a, double b, double c) {
   return __builtin_fma(a, b, c);

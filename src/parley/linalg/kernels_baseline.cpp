@@ -13,16 +13,9 @@ namespace {
 
 using Vector = __m128d;
 constexpr std::size_t kWidth = 2;
+#define PARLEY_OF(operation) _mm_##operation
+#include "parley/linalg/kernel_vectors.inc"
 
-inline Vector zero() {
-  return _mm_setzero_pd();
-}
-inline Vector broadcast(double v) {
-  return _mm_set1_pd(v);
-}
-inline Vector load(const double* p) {
-  return _mm_loadu_pd(p);
-}
 inline Vector load(const float* p) {
   return _mm_set_pd(p[1], p[0]);
 }
@@ -32,20 +25,11 @@ inline Vector load(const std::int16_t* p) {
 inline Vector load(const std::int8_t* p) {
   return _mm_set_pd(p[1], p[0]);
 }
-inline void save(double* p, Vector v) {
-  _mm_storeu_pd(p, v);
-}
-inline Vector add(Vector a, Vector b) {
-  return _mm_add_pd(a, b);
-}
 inline Vector multiply_add(Vector a, Vector b, Vector c) {
   return _mm_add_pd(_mm_mul_pd(a, b), c);
 }
 inline Vector magnitude(Vector a) {
   return _mm_andnot_pd(_mm_set1_pd(-0.0), a);
-}
-inline Vector larger(Vector a, Vector b) {
-  return _mm_max_pd(a, b);
 }
 inline double multiply_add(double a, double b, double c) {
   return a * b + c;

@@ -11,8 +11,8 @@ namespace parley::linalg {
 namespace {
 
 // The matrix without rows and columns, which every default-constructed or moved-from one shares.
-const std::shared_ptr<const Matrix::Stored>& nothing() {
-  static const std::shared_ptr<const Matrix::Stored> empty = finished(std::make_shared<Matrix::Stored>());
+const std::shared_ptr<const StoredMatrix>& nothing() {
+  static const std::shared_ptr<const StoredMatrix> empty = finished(std::make_shared<StoredMatrix>());
   return empty;
 }
 
@@ -20,7 +20,7 @@ const std::shared_ptr<const Matrix::Stored>& nothing() {
 
 Matrix::Matrix() : Matrix(nothing()) {}
 
-Matrix::Matrix(std::shared_ptr<const Stored> stored, std::vector<double> scale)
+Matrix::Matrix(std::shared_ptr<const StoredMatrix> stored, std::vector<double> scale)
     : stored_(std::move(stored)),
       rows_(stored_->rows),
       cols_(stored_->cols),
@@ -46,7 +46,8 @@ Matrix& Matrix::operator=(Matrix&& other) noexcept {
   return *this;
 }
 
-Matrix Matrix::from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns, std::span<const double> values) {
+Matrix Matrix::from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns,
+                         std::span<const double> values) {
   assert(!offsets.empty() && columns.size() == values.size() && offsets.back() <= values.size());
   constexpr std::size_t kRows = 4096;
   const std::size_t rows = offsets.size() - 1;
@@ -55,7 +56,7 @@ Matrix Matrix::from_rows(Index cols, std::span<const std::size_t> offsets, std::
       for (std::size_t k = offsets[i]; k < offsets[i + 1]; ++k)
         if (values[k] != 0.0) f(static_cast<Index>(i), columns[k], values[k]);
   };
-  return assemble_rows(static_cast<Index>(rows), cols, chunk_count(rows, kRows), visit, [](std::size_t) {});
+  return Matrix(assemble_rows(static_cast<Index>(rows), cols, chunk_count(rows, kRows), visit, [](std::size_t) {}));
 }
 
 Matrix Matrix::from_dense(Index rows, Index cols, std::span<const double> column_major) {
@@ -63,7 +64,7 @@ Matrix Matrix::from_dense(Index rows, Index cols, std::span<const double> column
   assert(column_major.size() == n * static_cast<std::size_t>(cols));
   ColumnStore columns(rows);
   for (std::size_t j = 0; j < static_cast<std::size_t>(cols); ++j) columns.add(column_major.subspan(j * n, n));
-  return std::move(columns).build();
+  return Matrix(std::move(columns).build());
 }
 
 std::size_t Matrix::nonzeros() const {
@@ -74,7 +75,8 @@ std::size_t Matrix::bytes() const {
   std::size_t bytes = stored_->columns.size() * sizeof(StoredColumn) + stored_->dense.size() * sizeof(DenseColumn) +
                       stored_->row_form_bytes + scale_.size() * sizeof(double);
   for (const StoredColumn& column : stored_->columns)
-    bytes += column.dense ? static_cast<std::size_t>(rows_) * width(column.storage) : sparse_bytes(column.storage, column.count);
+    bytes += column.dense ? static_cast<std::size_t>(rows_) * width(column.storage)
+                          : sparse_bytes(column.storage, column.count);
   return bytes;
 }
 
@@ -87,7 +89,8 @@ double Matrix::at(Index i, Index j) const {
   if (view.rows == nullptr && view.count > 0) return view.scale * stored_value(view, static_cast<std::size_t>(i));
   const Index* end = view.rows + view.count;
   const Index* found = std::lower_bound(view.rows, end, i);
-  return found != end && *found == i ? view.scale * stored_value(view, static_cast<std::size_t>(found - view.rows)) : 0.0;
+  return found != end && *found == i ? view.scale * stored_value(view, static_cast<std::size_t>(found - view.rows))
+                                     : 0.0;
 }
 
 std::vector<RowEntry> Matrix::row(Index i) const {
@@ -142,7 +145,8 @@ Matrix Matrix::select_rows(std::span<const Index> chosen) const {
   std::vector<Index> places(chosen.size());
   {
     std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
-    for (std::size_t k = 0; k < chosen.size(); ++k) places[next[static_cast<std::size_t>(chosen[k])]++] = static_cast<Index>(k);
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+      places[next[static_cast<std::size_t>(chosen[k])]++] = static_cast<Index>(k);
   }
   ColumnStore columns(static_cast<Index>(chosen.size()));
   std::vector<RowEntry> entries;  // here `column` is the new row
@@ -170,11 +174,11 @@ Matrix Matrix::select_rows(std::span<const Index> chosen) const {
     }
     columns.add(rows, values);
   }
-  return std::move(columns).build().with_column_scale(scale_);
+  return Matrix(std::move(columns).build(), scale_);
 }
 
 Matrix Matrix::select_columns(std::span<const Index> chosen) const {
-  auto stored = std::make_shared<Stored>();
+  auto stored = std::make_shared<StoredMatrix>();
   stored->rows = rows_;
   stored->memory = stored_->memory;
   std::vector<double> scale;
@@ -203,7 +207,7 @@ Matrix Matrix::with_stored_values(const std::function<double(Index, Index, doubl
     else
       columns.add(std::span(view.rows, view.count), values);
   }
-  return std::move(columns).build().with_column_scale(scale_);
+  return Matrix(std::move(columns).build(), scale_);
 }
 
 Matrix Matrix::with_scaled_rows(std::span<const double> factors) const {

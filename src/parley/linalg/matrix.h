@@ -21,45 +21,9 @@
 #include <span>
 #include <vector>
 
+#include "parley/linalg/storage.h"
+
 namespace parley::linalg {
-
-using Index = std::int32_t;  // rows and columns; counts of nonzeros are std::size_t
-
-enum class Storage : std::uint8_t { kBinary, kInt8, kInt16, kFloat32, kFloat64 };
-
-// Smallest type that holds the value without loss.
-inline Storage smallest_storage(double value) {
-  if (value == 1.0) return Storage::kBinary;
-  const double magnitude = std::abs(value);
-  if (magnitude <= 32767) {
-    const int whole = static_cast<int>(value);
-    if (static_cast<double>(whole) == value) return magnitude <= 127 ? Storage::kInt8 : Storage::kInt16;
-  }
-  // Beyond the range of float the conversion is undefined.
-  if (magnitude > 3.4028234663852886e38) return Storage::kFloat64;
-  return static_cast<double>(static_cast<float>(value)) == value ? Storage::kFloat32 : Storage::kFloat64;
-}
-
-// Bytes of one value.
-constexpr std::size_t width(Storage storage) {
-  constexpr std::uint8_t kWidths[] = {0, 1, 2, 4, 8};
-  return kWidths[static_cast<std::size_t>(storage)];
-}
-
-// A column as it lies in memory: `count` ascending row numbers (none when dense), then the values.
-struct StoredColumn {
-  const std::byte* at = nullptr;
-  std::uint32_t count = 0;  // nonzeros, also when dense
-  Storage storage = Storage::kBinary;
-  bool dense = false;
-
-  [[nodiscard]] const Index* rows() const { return dense ? nullptr : reinterpret_cast<const Index*>(at); }
-  [[nodiscard]] const void* values() const {
-    if (dense) return at;
-    const std::size_t indices = std::size_t{count} * sizeof(Index);
-    return at + (storage == Storage::kFloat64 ? (indices + 7) / 8 * 8 : indices);
-  }
-};
 
 struct ColumnView {
   Storage storage = Storage::kFloat64;
@@ -74,26 +38,7 @@ struct RowEntry {
   double value;  // scale included
 };
 
-struct DenseColumn {
-  Index column;
-  Storage storage;
-  const void* values;
-};
-
-// The sparse columns by rows: 0/1 columns as positions alone, the others with values in the narrowest
-// type that holds them all. Of row i: ones[ones_at[i], ones_at[i+1]) and likewise columns, values.
-struct RowForm {
-  const std::size_t* ones_at = nullptr;
-  const Index* ones = nullptr;
-  const std::size_t* values_at = nullptr;
-  const Index* columns = nullptr;
-  const void* values = nullptr;
-  Storage storage = Storage::kInt8;
-  // The columns kept out of the row form, ordered by type, then number; and by number alone.
-  std::span<const DenseColumn> dense;
-  std::span<const DenseColumn> dense_by_number;
-  bool dense_ascends = true;  // the two orders are the same
-};
+struct StoredMatrix;  // stored.h
 
 class Matrix {
  public:
@@ -107,7 +52,8 @@ class Matrix {
   // Column-major dense values.
   static Matrix from_dense(Index rows, Index cols, std::span<const double> column_major);
   // Compressed rows: entries of row i are [offsets[i], offsets[i+1]), columns ascending in each row.
-  static Matrix from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns, std::span<const double> values);
+  static Matrix from_rows(Index cols, std::span<const std::size_t> offsets, std::span<const Index> columns,
+                          std::span<const double> values);
 
   [[nodiscard]] Index rows() const { return rows_; }
   [[nodiscard]] Index cols() const { return cols_; }
@@ -145,7 +91,9 @@ class Matrix {
   void for_each_in_row_by_kind(Index i, F&& f) const;
 
   // For kernels of other files: columns and rows without scale, and the scale (empty: all ones).
-  [[nodiscard]] std::span<const StoredColumn> stored_columns() const { return {columns_, static_cast<std::size_t>(cols_)}; }
+  [[nodiscard]] std::span<const StoredColumn> stored_columns() const {
+    return {columns_, static_cast<std::size_t>(cols_)};
+  }
   [[nodiscard]] std::span<const DenseColumn> dense_columns() const;
   [[nodiscard]] const RowForm& row_form() const {
     const RowForm* made = row_form_->load(std::memory_order_acquire);
@@ -160,14 +108,13 @@ class Matrix {
   // f(row, column, stored value) in place of every stored value, scale untouched; stored anew.
   [[nodiscard]] Matrix with_stored_values(const std::function<double(Index, Index, double)>& f) const;
 
-  struct Stored;  // stored.h
-  explicit Matrix(std::shared_ptr<const Stored> stored, std::vector<double> scale = {});
+  explicit Matrix(std::shared_ptr<const StoredMatrix> stored, std::vector<double> scale = {});
 
  private:
   const RowForm& make_row_form() const;
   [[nodiscard]] double scale_of(Index j) const { return scale_.empty() ? 1.0 : scale_[static_cast<std::size_t>(j)]; }
 
-  std::shared_ptr<const Stored> stored_;
+  std::shared_ptr<const StoredMatrix> stored_;
   // Copies of what *stored_ holds, so that access to a column or row is a few loads.
   Index rows_ = 0;
   Index cols_ = 0;
@@ -229,7 +176,8 @@ void Matrix::for_each_in_row(Index i, F&& f) const {
   const auto at = static_cast<std::size_t>(i);
   std::size_t one = form.ones_at[at], entry = form.values_at[at], dense = 0;
   const std::size_t ones = form.ones_at[at + 1], entries = form.values_at[at + 1], columns = form.dense.size();
-  if ((one == ones) + (entry == entries) + (columns == 0) >= 2 && form.dense_ascends) return for_each_in_row_by_kind(i, f);
+  if ((one == ones) + (entry == entries) + (columns == 0) >= 2 && form.dense_ascends)
+    return for_each_in_row_by_kind(i, f);
   constexpr Index kEnd = INT32_MAX;
   while (true) {
     const Index a = one < ones ? form.ones[one] : kEnd;
@@ -256,7 +204,8 @@ void Matrix::for_each_in_row_by_kind(Index i, F&& f) const {
   const RowForm& form = row_form();
   const auto at = static_cast<std::size_t>(i);
   const double* scale = scale_.empty() ? nullptr : scale_.data();
-  for (std::size_t k = form.ones_at[at]; k < form.ones_at[at + 1]; ++k) f(form.ones[k], scale == nullptr ? 1.0 : scale[form.ones[k]]);
+  for (std::size_t k = form.ones_at[at]; k < form.ones_at[at + 1]; ++k)
+    f(form.ones[k], scale == nullptr ? 1.0 : scale[form.ones[k]]);
   if (form.values_at[at] != form.values_at[at + 1])
     with_values(form.storage, form.values, [&](const auto* values) {
       for (std::size_t k = form.values_at[at]; k < form.values_at[at + 1]; ++k)

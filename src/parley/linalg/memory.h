@@ -17,7 +17,9 @@ class Memory {
   Memory() = default;
   explicit Memory(std::size_t bytes, PageSize pages = PageSize::kUsual);
   Memory(Memory&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), mapped_(std::exchange(other.mapped_, false)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        mapped_(std::exchange(other.mapped_, false)) {}
   Memory& operator=(Memory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

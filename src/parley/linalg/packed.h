@@ -32,7 +32,9 @@ class GrowingBytes {
  public:
   GrowingBytes() = default;
   GrowingBytes(GrowingBytes&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
   GrowingBytes& operator=(GrowingBytes&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

@@ -11,6 +11,7 @@
 
 #include "parley/core/threads.h"
 #include "parley/linalg/kernels.h"
+#include "parley/linalg/matrix.h"
 #include "parley/linalg/stored.h"
 
 namespace parley::linalg {
@@ -38,10 +39,10 @@ const std::byte* row_pointer(const DenseColumn& column, std::size_t row) {
   return static_cast<const std::byte*>(column.values) + row * width(column.storage);
 }
 
-// sums[c] = <dense column c over [begin, end), r> for the first `count` columns; the others come after them. Columns of one type are read
-// as kStreams streams, each of them one column after the other.
-void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::size_t begin, std::size_t end, const double* r,
-                double* sums) {
+// sums[c] = <dense column c over [begin, end), r> for the first `count` columns; the others come after them. Columns of
+// one type are read as kStreams streams, each of them one column after the other.
+void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::size_t begin, std::size_t end,
+                const double* r, double* sums) {
   for_each_batch(columns.first(count), count, [&](std::size_t first, std::size_t last) {
     const std::size_t size = last - first, length = (size + kStreams - 1) / kStreams;  // of a stream
     for (std::size_t t = 0; t < length; ++t) {
@@ -52,17 +53,18 @@ void dense_dots(std::span<const DenseColumn> columns, std::size_t count, std::si
         at[taken] = row_pointer(columns[c], begin);
         next[taken] = row_pointer(columns[std::min(c + 1, columns.size() - 1)], begin);
       }
-      kernels().dense_dots[static_cast<std::size_t>(columns[first].storage)](at, next, static_cast<int>(taken), r + begin, end - begin,
-                                                                             each);
+      kernels().dense_dots[static_cast<std::size_t>(columns[first].storage)](at, next, static_cast<int>(taken),
+                                                                             r + begin, end - begin, each);
       for (std::size_t c = 0; c < taken; ++c) sums[first + t + c * length] = each[c];
     }
   });
 }
 
-// sums[c*classes + k] = <dense column c, vector k> for the first `count` columns; the others come after them. Panels are short: those of a few
-// columns stay in the first-level cache while they meet all vectors, and those of the vectors in the second while the columns pass.
-void dense_products(std::span<const DenseColumn> columns, std::size_t count, std::size_t rows, const double* r, std::size_t classes,
-                    double* sums) {
+// sums[c*classes + k] = <dense column c, vector k> for the first `count` columns; the others come after them. Panels
+// are short: those of a few columns stay in the first-level cache while they meet all vectors, and those of the vectors
+// in the second while the columns pass.
+void dense_products(std::span<const DenseColumn> columns, std::size_t count, std::size_t rows, const double* r,
+                    std::size_t classes, double* sums) {
   constexpr std::size_t kShortPanel = 512;
   std::fill_n(sums, count * classes, 0.0);
   for (std::size_t begin = 0; begin < rows; begin += kShortPanel)
@@ -76,12 +78,14 @@ void dense_products(std::span<const DenseColumn> columns, std::size_t count, std
         next[c] = row_pointer(columns[std::min(after + c, columns.size() - 1)], row);
       }
       kernels().dense_products[static_cast<std::size_t>(columns[first].storage)](
-          at, next, static_cast<int>(size), r + begin, rows, classes, std::min(kShortPanel, rows - begin), sums + first * classes);
+          at, next, static_cast<int>(size), r + begin, rows, classes, std::min(kShortPanel, rows - begin),
+          sums + first * classes);
     });
 }
 
 // out[i] += sum_c w[column c] * dense column c, rows [begin, end); columns whose weight is zero are not read.
-void dense_axpys(std::span<const DenseColumn> columns, std::size_t begin, std::size_t end, const double* w, double* out) {
+void dense_axpys(std::span<const DenseColumn> columns, std::size_t begin, std::size_t end, const double* w,
+                 double* out) {
   const void* at[kColumnsAtOnce];
   double factors[kColumnsAtOnce];
   int count = 0;
@@ -127,8 +131,8 @@ void add_sparse_rows(const RowForm& form, std::size_t rows, const double* w, dou
 }
 
 // out += A w over the sparse columns with a nonzero weight, in panels of rows.
-void add_sparse_columns(std::span<const StoredColumn> columns, std::span<const Index> used, std::size_t rows, const double* w,
-                        double* out) {
+void add_sparse_columns(std::span<const StoredColumn> columns, std::span<const Index> used, std::size_t rows,
+                        const double* w, double* out) {
   parallel_chunks(rows, kPanelRows, [&](std::size_t begin, std::size_t end) {
     for (const Index j : used) {
       const StoredColumn& column = columns[static_cast<std::size_t>(j)];
@@ -138,8 +142,8 @@ void add_sparse_columns(std::span<const StoredColumn> columns, std::span<const I
       const Index* last = end == rows ? stop : std::lower_bound(first, stop, static_cast<Index>(end));
       const auto skipped = static_cast<std::size_t>(first - numbers);
       kernels().sparse_axpy[static_cast<std::size_t>(column.storage)](
-          first, static_cast<const std::byte*>(column.values()) + skipped * width(column.storage), static_cast<std::size_t>(last - first),
-          w[j], out);
+          first, static_cast<const std::byte*>(column.values()) + skipped * width(column.storage),
+          static_cast<std::size_t>(last - first), w[j], out);
     }
   });
 }
@@ -164,7 +168,8 @@ void Matrix::multiply(std::span<const double> w, std::span<double> out) const {
       const std::size_t panel = task / groups, group = task % groups;
       const std::size_t first = group * dense.size() / groups, last = (group + 1) * dense.size() / groups;
       double* to = group == 0 ? out.data() : partial.data() + (group - 1) * n;
-      dense_axpys(dense.subspan(first, last - first), panel * kPanelRows, std::min(n, (panel + 1) * kPanelRows), weights, to);
+      dense_axpys(dense.subspan(first, last - first), panel * kPanelRows, std::min(n, (panel + 1) * kPanelRows),
+                  weights, to);
     });
     for (std::size_t group = 1; group < groups; ++group)
       for (std::size_t i = 0; i < n; ++i) out[i] += partial[(group - 1) * n + i];
@@ -228,7 +233,8 @@ void Matrix::multiply(std::span<const double> weights, int classes, std::span<do
   std::vector<double> by_feature(d * count);
   parallel_chunks(d, 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j)
-      for (std::size_t k = 0; k < count; ++k) by_feature[j * count + k] = weights[k * d + j] * scale_of(static_cast<Index>(j));
+      for (std::size_t k = 0; k < count; ++k)
+        by_feature[j * count + k] = weights[k * d + j] * scale_of(static_cast<Index>(j));
   });
   std::fill(margins.begin(), margins.end(), 0.0);
   const RowForm& form = row_form();
@@ -239,7 +245,9 @@ void Matrix::multiply(std::span<const double> weights, int classes, std::span<do
   parallel_chunks(n, grain, [&](std::size_t begin, std::size_t end) {
     double* out = margins.data() + begin * count;
     if (ones > 0) kernels().row_dots_classes[0](binary, begin, end, by_feature.data(), count, out);
-    if (valued > 0) kernels().row_dots_classes[static_cast<std::size_t>(form.storage)](typed, begin, end, by_feature.data(), count, out);
+    if (valued > 0)
+      kernels().row_dots_classes[static_cast<std::size_t>(form.storage)](typed, begin, end, by_feature.data(), count,
+                                                                         out);
     for (const DenseColumn& column : form.dense)
       with_values(column.storage, column.values, [&](const auto* values) {
         const double* x = by_feature.data() + static_cast<std::size_t>(column.column) * count;
@@ -271,12 +279,14 @@ void Matrix::multiply_transposed(std::span<const double> margins, int classes, s
       std::vector<double> sums((last - first) * count);
       dense_products(dense.subspan(first), last - first, n, by_class.data(), count, sums.data());
       for (std::size_t c = first; c < last; ++c)
-        std::copy_n(sums.data() + (c - first) * count, count, by_feature.data() + static_cast<std::size_t>(dense[c].column) * count);
+        std::copy_n(sums.data() + (c - first) * count, count,
+                    by_feature.data() + static_cast<std::size_t>(dense[c].column) * count);
     });
   }
   parallel_chunks(d, 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j)
-      for (std::size_t k = 0; k < count; ++k) weights[k * d + j] = by_feature[j * count + k] * scale_of(static_cast<Index>(j));
+      for (std::size_t k = 0; k < count; ++k)
+        weights[k * d + j] = by_feature[j * count + k] * scale_of(static_cast<Index>(j));
   });
 }
 
@@ -284,7 +294,8 @@ double Matrix::column_dot(Index j, std::span<const double> r) const {
   assert(r.size() == static_cast<std::size_t>(rows_));
   const StoredColumn& column = columns_[j];
   const auto type = static_cast<std::size_t>(column.storage);
-  if (!column.dense) return scale_of(j) * kernels().sparse_dot[type](column.rows(), column.values(), column.count, r.data());
+  if (!column.dense)
+    return scale_of(j) * kernels().sparse_dot[type](column.rows(), column.values(), column.count, r.data());
   const void* at = column.at;
   double sum = 0;
   kernels().dense_dots[type](&at, nullptr, 1, r.data(), r.size(), &sum);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "parley/core/threads.h"
+#include "parley/linalg/matrix.h"
 #include "parley/linalg/stored.h"
 
 namespace parley::linalg {
@@ -30,7 +31,7 @@ void write_column(const StoredColumn& column, Index number, const T* from, std::
 }  // namespace
 
 const RowForm& Matrix::make_row_form() const {
-  const Stored& stored = *stored_;
+  const StoredMatrix& stored = *stored_;
   std::call_once(stored.once, [&] {
     const auto n = static_cast<std::size_t>(rows_);
     const auto& borders = stored.borders;
@@ -95,7 +96,8 @@ const RowForm& Matrix::make_row_form() const {
           continue;
         }
         with_values(column.storage, column.values(), [&](const auto* from) {
-          write_column(column, static_cast<Index>(j), from, base + values, storage, value_list, value_starts, counts[range].valued.data());
+          write_column(column, static_cast<Index>(j), from, base + values, storage, value_list, value_starts,
+                       counts[range].valued.data());
         });
       }
     });
@@ -107,8 +109,9 @@ const RowForm& Matrix::make_row_form() const {
                    .storage = storage,
                    .dense = stored.dense,
                    .dense_by_number = stored.dense_by_number,
-                   .dense_ascends = std::is_sorted(stored.dense.begin(), stored.dense.end(),
-                                                   [](const DenseColumn& a, const DenseColumn& b) { return a.column < b.column; })};
+                   .dense_ascends =
+                       std::is_sorted(stored.dense.begin(), stored.dense.end(),
+                                      [](const DenseColumn& a, const DenseColumn& b) { return a.column < b.column; })};
     stored.row_form.store(&stored.form, std::memory_order_release);
   });
   return stored.form;

@@ -25,7 +25,9 @@ RowRuns::RowRuns(const Matrix& matrix) : offsets_(static_cast<std::size_t>(matri
       for (std::size_t i = begin; i < end; ++i) body(i);
     });
   };
-  of_rows([&](std::size_t i) { plain.for_each_in_row_by_kind(static_cast<Index>(i), [&](Index, double) { ++offsets_[i + 1]; }); });
+  of_rows([&](std::size_t i) {
+    plain.for_each_in_row_by_kind(static_cast<Index>(i), [&](Index, double) { ++offsets_[i + 1]; });
+  });
   for (std::size_t i = 0; i < rows; ++i) offsets_[i + 1] += offsets_[i];
   columns_.resize(offsets_.back());
   if (exact)
@@ -55,8 +57,8 @@ void RowRuns::prefetch(std::size_t row) const {
 }
 
 template <class Value>
-void RowRuns::dots_of(const Value* values, std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale,
-                      std::span<double> out) const {
+void RowRuns::dots_of(const Value* values, std::span<const std::size_t> records, std::span<const double> w,
+                      std::span<const double> scale, std::span<double> out) const {
   for (std::size_t b = 0; b < records.size(); ++b) {
     if (b + 2 * kRowsAhead < records.size()) __builtin_prefetch(&offsets_[records[b + 2 * kRowsAhead]]);
     if (b + kRowsAhead < records.size()) prefetch(records[b + kRowsAhead]);

@@ -1,4 +1,4 @@
-// A copy of a matrix's rows for who reads a few rows here and there: all entries of a row side by side, dense
+// A copy of a matrix's rows for readers of a few rows here and there: all entries of a row side by side, dense
 // columns too, which the matrix itself keeps far apart. 8 bytes an entry, 12 where float is not exact.
 #pragma once
 #include <cstddef>
@@ -17,8 +17,10 @@ class RowRuns {
 
   [[nodiscard]] std::size_t entries(std::size_t row) const { return offsets_[row + 1] - offsets_[row]; }
 
-  // out[b] = <stored row records[b], w>, to the last digit a function of that row and w alone. With a scale, w is multiplied by it column by column.
-  void dots(std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale, std::span<double> out) const;
+  // out[b] = <stored row records[b], w>, to the last digit a function of that row and w alone. With a scale, w is
+  // multiplied by it column by column.
+  void dots(std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale,
+            std::span<double> out) const;
   // f(column, stored value) over the entries of a row, columns ascending.
   template <class F>
   void for_each(std::size_t row, F&& f) const;
@@ -27,8 +29,8 @@ class RowRuns {
 
  private:
   template <class Value>
-  void dots_of(const Value* values, std::span<const std::size_t> records, std::span<const double> w, std::span<const double> scale,
-               std::span<double> out) const;
+  void dots_of(const Value* values, std::span<const std::size_t> records, std::span<const double> w,
+               std::span<const double> scale, std::span<double> out) const;
 
   std::vector<std::size_t> offsets_;
   std::vector<std::uint32_t> columns_;

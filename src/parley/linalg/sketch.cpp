@@ -92,7 +92,8 @@ Sketch::Place Sketch::place(Index r, Index block) const {
   const auto last = static_cast<Index>((block + 1) * m / shape_.blocks);
   // The lowest bit is the sign; the product that picks the row is governed by the highest ones.
   const std::uint64_t word = random_.word(kPlaces + static_cast<std::uint64_t>(block), static_cast<std::uint64_t>(r));
-  const auto offset = static_cast<Index>((static_cast<unsigned __int128>(word) * static_cast<std::uint64_t>(last - first)) >> 64);
+  const auto offset =
+      static_cast<Index>((static_cast<unsigned __int128>(word) * static_cast<std::uint64_t>(last - first)) >> 64);
   return {first + offset, word & 1 ? -unit_ : unit_};
 }
 
@@ -128,7 +129,8 @@ void Sketch::accumulate(const Entries& entries, std::size_t count, std::span<dou
         for (std::size_t k = 0; k < count; ++k) {
           const Index r = entries.row(k);
           const double v = entries.value(k) * hadamard_sign(r);
-          for (std::size_t p = 0; p < m; ++p) out[p] += std::popcount(static_cast<std::uint32_t>(chosen_[p] & r)) % 2 == 0 ? v : -v;
+          for (std::size_t p = 0; p < m; ++p)
+            out[p] += std::popcount(static_cast<std::uint32_t>(chosen_[p] & r)) % 2 == 0 ? v : -v;
         }
       } else {
         std::vector<double> x(padded_);
@@ -256,7 +258,8 @@ double Sketch::entry(Index row, Index column) const {
       return unit_ * PublicRandom::normal(random_.word(stream, static_cast<std::uint64_t>(row)));
     }
     case SketchKind::kHadamard: {
-      const bool even = std::popcount(static_cast<std::uint32_t>(chosen_[static_cast<std::size_t>(row)] & column)) % 2 == 0;
+      const bool even =
+          std::popcount(static_cast<std::uint32_t>(chosen_[static_cast<std::size_t>(row)] & column)) % 2 == 0;
       return (even ? unit_ : -unit_) * hadamard_sign(column);
     }
     default:

@@ -15,7 +15,7 @@ constexpr std::size_t kBlock = std::size_t{16} << 20;
 // A range of columns worth handing to a thread: about 20 microseconds of gathering.
 constexpr std::size_t kRangeWork = std::size_t{1} << 15;
 
-std::size_t row_form_bytes(const Matrix::Stored& stored) {
+std::size_t row_form_bytes(const StoredMatrix& stored) {
   std::size_t ones = 0, valued = 0;
   Storage storage = Storage::kInt8;
   for (const StoredColumn& column : stored.columns) {
@@ -23,7 +23,8 @@ std::size_t row_form_bytes(const Matrix::Stored& stored) {
     (column.storage == Storage::kBinary ? ones : valued) += column.count;
     storage = std::max(storage, column.storage);
   }
-  return 2 * (static_cast<std::size_t>(stored.rows) + 1) * sizeof(std::size_t) + (ones + valued) * sizeof(Index) + valued * width(storage);
+  return 2 * (static_cast<std::size_t>(stored.rows) + 1) * sizeof(std::size_t) + (ones + valued) * sizeof(Index) +
+         valued * width(storage);
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ void store(std::byte* values, Storage storage, std::size_t k, double value) {
   }
 }
 
-std::shared_ptr<const Matrix::Stored> finished(std::shared_ptr<Matrix::Stored> stored) {
+std::shared_ptr<const StoredMatrix> finished(std::shared_ptr<StoredMatrix> stored) {
   stored->cols = static_cast<Index>(stored->columns.size());
   std::size_t work = 0;
   for (std::size_t j = 0; j < stored->columns.size(); ++j) {
@@ -76,7 +77,7 @@ std::shared_ptr<const Matrix::Stored> finished(std::shared_ptr<Matrix::Stored> s
   return stored;
 }
 
-ColumnStore::ColumnStore(Index rows) : stored_(std::make_shared<Matrix::Stored>()) {
+ColumnStore::ColumnStore(Index rows) : stored_(std::make_shared<StoredMatrix>()) {
   stored_->rows = rows;
 }
 
@@ -103,7 +104,8 @@ std::byte* ColumnStore::add_dense(Storage storage, std::size_t count) {
 
 bool ColumnStore::add_dense_at(const double* values, std::size_t count) {
   if (!better_dense(Storage::kFloat64, count, stored_->rows)) return false;
-  stored_->columns.push_back({reinterpret_cast<const std::byte*>(values), static_cast<std::uint32_t>(count), Storage::kFloat64, true});
+  stored_->columns.push_back(
+      {reinterpret_cast<const std::byte*>(values), static_cast<std::uint32_t>(count), Storage::kFloat64, true});
   return true;
 }
 
@@ -174,9 +176,9 @@ void ColumnStore::add_binary(std::span<const Index> ones) {
   stored_->columns.push_back({at, static_cast<std::uint32_t>(ones.size()), Storage::kBinary, false});
 }
 
-Matrix ColumnStore::build() && {
+std::shared_ptr<const StoredMatrix> ColumnStore::build() && {
   stored_->memory.insert(stored_->memory.end(), kept_.begin(), kept_.end());
-  return Matrix(finished(std::move(stored_)));
+  return finished(std::move(stored_));
 }
 
 }  // namespace parley::linalg

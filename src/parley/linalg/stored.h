@@ -4,14 +4,16 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "parley/linalg/matrix.h"
 #include "parley/linalg/memory.h"
+#include "parley/linalg/storage.h"
 
 namespace parley::linalg {
 
-struct Matrix::Stored {
+struct StoredMatrix {
   Index rows = 0;
   Index cols = 0;
   std::size_t nonzeros = 0;
@@ -30,7 +32,7 @@ struct Matrix::Stored {
 };
 
 // Fills in what follows from rows, columns and memory.
-std::shared_ptr<const Matrix::Stored> finished(std::shared_ptr<Matrix::Stored> stored);
+std::shared_ptr<const StoredMatrix> finished(std::shared_ptr<StoredMatrix> stored);
 
 // Whether a column with `count` nonzeros of the type is better stored dense.
 bool better_dense(Storage storage, std::size_t count, Index rows);
@@ -62,12 +64,12 @@ class ColumnStore {
   void add_binary(std::span<const Index> ones);
   [[nodiscard]] Index rows() const { return stored_->rows; }
   [[nodiscard]] Index cols() const { return static_cast<Index>(stored_->columns.size()); }
-  [[nodiscard]] Matrix build() &&;
+  [[nodiscard]] std::shared_ptr<const StoredMatrix> build() &&;
 
  private:
   std::byte* reserve(std::size_t bytes, std::size_t alignment);
 
-  std::shared_ptr<Matrix::Stored> stored_;
+  std::shared_ptr<StoredMatrix> stored_;
   std::size_t used_ = 0;  // of the last block of memory
   std::vector<std::shared_ptr<const Memory>> kept_;
 };

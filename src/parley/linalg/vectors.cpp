@@ -18,14 +18,16 @@ constexpr std::size_t kGrain = 1 << 15;
 
 double dot(std::span<const double> x, std::span<const double> y) {
   assert(x.size() == y.size());
-  return parallel_sum(x.size(), kGrain,
-                      [&](std::size_t begin, std::size_t end) { return kernels().dot(x.data() + begin, y.data() + begin, end - begin); });
+  return parallel_sum(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    return kernels().dot(x.data() + begin, y.data() + begin, end - begin);
+  });
 }
 
 void axpy(double a, std::span<const double> x, std::span<double> y) {
   assert(x.size() == y.size());
-  parallel_chunks(x.size(), kGrain,
-                  [&](std::size_t begin, std::size_t end) { kernels().axpy(a, x.data() + begin, y.data() + begin, end - begin); });
+  parallel_chunks(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    kernels().axpy(a, x.data() + begin, y.data() + begin, end - begin);
+  });
 }
 
 void scale(double a, std::span<double> x) {
@@ -35,8 +37,9 @@ void scale(double a, std::span<double> x) {
 }
 
 double l1_norm(std::span<const double> x) {
-  return parallel_sum(x.size(), kGrain,
-                      [&](std::size_t begin, std::size_t end) { return kernels().sum_magnitudes(x.data() + begin, end - begin); });
+  return parallel_sum(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    return kernels().sum_magnitudes(x.data() + begin, end - begin);
+  });
 }
 
 double squared_norm(std::span<const double> x) {

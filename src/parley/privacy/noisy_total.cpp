@@ -14,14 +14,11 @@ namespace {
 constexpr double kFewestGrains = 0x1p22;
 constexpr std::size_t kAhead = 24;  // entries lie anywhere: memory is asked for this many ahead of use
 
-const DiscreteGaussianNoise& made(std::optional<DiscreteGaussianNoise>& table, Deviation noise, Grain grain, std::int64_t steps) {
+const DiscreteGaussianNoise& made(std::optional<DiscreteGaussianNoise>& table, Deviation noise, Grain grain,
+                                  std::int64_t steps) {
   // The scale was checked when the total was made; 64^2 steps stay within what the sampler takes.
   if (!table) table = DiscreteGaussianNoise::make_sum(noise.sigma, grain, steps).value();
   return *table;
-}
-
-Error no_randomness() {
-  return failed("the source of randomness failed; the release was charged and did not happen");
 }
 
 }  // namespace
@@ -56,21 +53,22 @@ Result<NoisyTotal> NoisyTotal::make(Gate& gate, BatchSum sum, Deviation noise, d
 }
 
 std::int64_t NoisyTotal::noise_of(std::int64_t steps) {
-  if (gate_->replays_) return 0;  // a replay has no noise to draw: what is released is told
+  if (gate_->replays()) return 0;  // a replay has no noise to draw: what is released is told
   std::int64_t total = 0;
   for (; steps > kTables;) {
     const std::int64_t many = std::min(steps / kTables, kTables);
-    total += made(many_[static_cast<std::size_t>(many)], noise_, sum_.grain(), many * kTables).draw(*gate_->bits_);
+    total += made(many_[static_cast<std::size_t>(many)], noise_, sum_.grain(), many * kTables).draw(*gate_->bits());
     steps -= many * kTables;
   }
-  if (steps > 0) total += made(ones_[static_cast<std::size_t>(steps)], noise_, sum_.grain(), steps).draw(*gate_->bits_);
+  if (steps > 0)
+    total += made(ones_[static_cast<std::size_t>(steps)], noise_, sum_.grain(), steps).draw(*gate_->bits());
   return total;
 }
 
 void NoisyTotal::draw(std::span<const std::uint32_t> first_of, std::span<const std::uint32_t> long_owed) {
   for (std::uint32_t owed = 1; owed <= kTables; ++owed) {
     const auto alike = std::span(noise_drawn_).subspan(first_of[owed], first_of[owed + 1] - first_of[owed]);
-    if (!alike.empty()) made(ones_[owed], noise_, sum_.grain(), owed).draw(*gate_->bits_, alike);
+    if (!alike.empty()) made(ones_[owed], noise_, sum_.grain(), owed).draw(*gate_->bits(), alike);
   }
   for (std::size_t i = 0; i < long_owed.size(); ++i) noise_drawn_[first_of[kTables + 1] + i] = noise_of(long_owed[i]);
 }
@@ -78,10 +76,10 @@ void NoisyTotal::draw(std::span<const std::uint32_t> first_of, std::span<const s
 // Columns that are owed the same number of steps draw from one law, together: they are put in order of it.
 // They count as settled already, so when the generator fails the total can never leave.
 Result<void> NoisyTotal::settle(std::size_t count) {
-  if (gate_->replays_) return {};  // what a replay shows was settled when it was drawn
+  if (gate_->replays()) return {};  // what a replay shows was settled when it was drawn
   if (broken_) return fail(no_randomness());
-  constexpr auto kLong = static_cast<std::uint32_t>(kTables) + 1;  // so many steps or more: one by one
-  std::array<std::uint32_t, kLong + 2> first_of{};                 // of those owed so many steps, in their order
+  constexpr auto kLong = static_cast<std::uint32_t>(kTables) + 1;  // this many steps or more: one by one
+  std::array<std::uint32_t, kLong + 2> first_of{};                 // by steps owed: where those columns begin
   // Most are owed few steps, and counting the same number again waits for the last time: four counts in turn.
   std::array<std::array<std::uint32_t, kLong + 1>, 4> counted{};
   for (std::size_t i = 0; i < count; ++i) ++counted[i % 4][std::min(owed_[i], kLong)];
@@ -167,7 +165,7 @@ Result<void> NoisyTotal::add(Batch&& given, std::span<const double> derivatives)
     return fail(failed("a batch is added after its weights were read, once; nothing was added"));
   if (derivatives.size() != batch.records().size() * sum_.classes())
     return fail(failed("a step needs the derivatives of its batch's records; nothing was added"));
-  PARLEY_CHECK(gate_->draw_from_plan(event(sum_, noise_, batch.rate())));
+  PARLEY_CHECK(gate_->draw_from_plan({event(sum_, noise_, batch.rate()), 1}));
   sum_.add_rows(batch, derivatives);
   ++steps_;
   return {};
@@ -175,7 +173,9 @@ Result<void> NoisyTotal::add(Batch&& given, std::span<const double> derivatives)
 
 Result<Released<std::vector<double>>> NoisyTotal::release() {
   PARLEY_CHECK(settle_all());
-  return gate_->released_vector(counts_.size(), [&]() -> GridVector { return {counts_, sum_.grain()}; });
+  return gate_->released<std::vector<double>>(counts_.size(), [&](Bits&) -> Result<std::vector<double>> {
+    return values_of({counts_, sum_.grain()});
+  });
 }
 
 }  // namespace parley::privacy

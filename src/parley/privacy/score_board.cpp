@@ -21,30 +21,35 @@ Error too_sensitive(double sensitivity, double board) {
 }  // namespace
 
 Result<void> ScoreBoard::set(std::size_t candidate, const Sensitive<double, Linf>& score) {
-  if (!(score.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
+  if (!(score.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(score));
   if (tree_) return tree_->update(candidate, score.value_);
   if (candidate >= first_.size())
-    return fail(bad_input({.field = "candidate"}, fmt::format("must be below {}", first_.size()), fmt::format("{}", candidate)));
+    return fail(bad_input({.field = "candidate"}, fmt::format("must be below {}", first_.size()),
+                          fmt::format("{}", candidate)));
   unset_ -= first_[candidate] == kUnset ? 1 : 0;
   first_[candidate] = score.value_;
   return {};
 }
 
 Result<void> ScoreBoard::set_all(const Sensitive<ScoreList, Linf>& scores) {
-  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  if (!(scores.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
   const std::span<const double> values = scores.value_.values();
   if (tree_) return tree_->assign(values);
   if (values.size() != first_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", first_.size()), fmt::format("{}", values.size())));
+    return fail(
+        bad_input({.field = "scores"}, fmt::format("must be {}", first_.size()), fmt::format("{}", values.size())));
   first_.assign(values.begin(), values.end());
   unset_ = 0;
   return {};
 }
 
 Result<void> ScoreBoard::set_some(std::span<const std::uint32_t> candidates, const Sensitive<ScoreList, Linf>& scores) {
-  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  if (!(scores.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
   const std::span<const double> values = scores.value_.values();
   if (!tree_) return fail(failed("a first draw comes before some scores change; nothing was changed"));
@@ -54,12 +59,13 @@ Result<void> ScoreBoard::set_some(std::span<const std::uint32_t> candidates, con
 Result<Released<std::size_t>> ScoreBoard::select() {
   if (!tree_) {
     if (unset_ > 0) return fail(failed(fmt::format("{} scores were never set; nothing was selected", unset_)));
-    PARLEY_TRY(const ExponentialSelection* selection, gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
+    PARLEY_TRY(const ExponentialSelection* selection,
+               gate_->selection(settings_.epsilon.value(), settings_.sensitivity));
     PARLEY_TRY(tree_, ExponentialTree::make(*selection, first_));
     first_ = {};
   }
-  PARLEY_CHECK(gate_->draw_from_plan(tree_->event()));
-  return gate_->released_index([this] { return tree_->select(*gate_->bits_); });
+  PARLEY_CHECK(gate_->draw_from_plan({tree_->event(), 1}));
+  return gate_->released<std::size_t>(1, [this](Bits& bits) { return tree_->select(bits); });
 }
 
 Result<SignedBoard> SignedBoard::open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs) {
@@ -69,11 +75,13 @@ Result<SignedBoard> SignedBoard::open(Gate& gate, const ScoreBoard::Settings& se
 }
 
 Result<void> SignedBoard::set_all(const Sensitive<ScoreList, Linf>& scores) {
-  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  if (!(scores.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
   const std::span<const double> values = scores.value_.values();
   if (values.size() != sizes_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", sizes_.size()), fmt::format("{}", values.size())));
+    return fail(
+        bad_input({.field = "scores"}, fmt::format("must be {}", sizes_.size()), fmt::format("{}", values.size())));
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     sizes_[i] = std::abs(values[i]);
     negative_[i] = values[i] < 0 ? 1 : 0;
@@ -85,7 +93,8 @@ Result<void> SignedBoard::set_all(const Sensitive<ScoreList, Linf>& scores) {
 }
 
 Result<void> SignedBoard::set(std::size_t pair, const Sensitive<double, Linf>& score) {
-  if (!(score.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
+  if (!(score.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(score));
   if (!tree_) return fail(failed("the scores were never set all at once; nothing was changed"));
   PARLEY_CHECK(tree_->update(pair, std::abs(score.value_)));
@@ -94,12 +103,14 @@ Result<void> SignedBoard::set(std::size_t pair, const Sensitive<double, Linf>& s
 }
 
 Result<void> SignedBoard::set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& scores) {
-  if (!(scores.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
+  if (!(scores.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(scores.sensitivity_, settings_.sensitivity));
   PARLEY_CHECK(gate_->check(scores));
   const std::span<const double> values = scores.value_.values();
   if (!tree_) return fail(failed("the scores were never set all at once; nothing was changed"));
   if (pairs.size() != values.size() || pairs.size() > sizes_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", values.size())));
+    return fail(
+        bad_input({.field = "scores"}, fmt::format("must be {}", pairs.size()), fmt::format("{}", values.size())));
   const std::span<double> sizes = std::span(sizes_).first(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) sizes[i] = std::abs(values[i]);
   PARLEY_CHECK(tree_->update(pairs, sizes));
@@ -109,9 +120,9 @@ Result<void> SignedBoard::set_some(std::span<const std::uint32_t> pairs, const S
 
 Result<Released<std::size_t>> SignedBoard::select() {
   if (!tree_) return fail(failed("the scores were never set; nothing was selected"));
-  PARLEY_CHECK(gate_->draw_from_plan(tree_->event()));
-  return gate_->released_index([this]() -> Result<std::size_t> {
-    PARLEY_TRY(const ExponentialTree::Side side, tree_->select_side(*gate_->bits_));
+  PARLEY_CHECK(gate_->draw_from_plan({tree_->event(), 1}));
+  return gate_->released<std::size_t>(1, [this](Bits& bits) -> Result<std::size_t> {
+    PARLEY_TRY(const ExponentialTree::Side side, tree_->select_side(bits));
     const bool positive = (negative_[side.index] == 0) == side.with;
     return 2 * side.index + (positive ? 0 : 1);
   });
@@ -124,7 +135,8 @@ Result<ShrinkingBoard> ShrinkingBoard::open(Gate& gate, const ScoreBoard::Settin
 }
 
 Result<void> ShrinkingBoard::check(const Sensitive<double, Linf>& score) const {
-  if (!(score.sensitivity_ <= settings_.sensitivity)) return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
+  if (!(score.sensitivity_ <= settings_.sensitivity))
+    return fail(too_sensitive(score.sensitivity_, settings_.sensitivity));
   return gate_->check(score);
 }
 
@@ -141,7 +153,8 @@ Result<void> ShrinkingBoard::set_ceilings(const Sensitive<ScoreList, Linf>& ceil
   return {};
 }
 
-Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& ceilings) {
+Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs,
+                                      const Sensitive<ScoreList, Linf>& ceilings) {
   if (!tree_) return fail(failed("the ceilings were never set all at once; nothing was changed"));
   const std::span<const double> values = ceilings.value_.values();
   const std::size_t count = values.size();
@@ -156,17 +169,17 @@ Result<void> ShrinkingBoard::set_some(std::span<const std::uint32_t> pairs, cons
 Result<void> ShrinkingBoard::pay() {
   if (!tree_) return fail(failed("the ceilings were never set; nothing was selected"));
   if (paid_) return {};
-  PARLEY_CHECK(gate_->draw_from_plan(tree_->event()));
+  PARLEY_CHECK(gate_->draw_from_plan({tree_->event(), 1}));
   paid_ = true;
   return {};
 }
 
 bool ShrinkingBoard::replays() const {
-  return gate_->replays_;
+  return gate_->replays();
 }
 
 Result<Released<std::size_t>> ShrinkingBoard::release(std::size_t candidate) {
-  return gate_->released_index([candidate]() -> Result<std::size_t> { return candidate; });
+  return gate_->released<std::size_t>(1, [candidate](Bits&) -> Result<std::size_t> { return candidate; });
 }
 
 }  // namespace parley::privacy

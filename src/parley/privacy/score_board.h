@@ -4,7 +4,7 @@
 //
 //   ScoreBoard board = ScoreBoard::open(gate, {epsilon, sums.score_sensitivity(rule)}, candidates);
 //   for all v: board.set(v, sums.score(rule, v));            first, and whenever the score changes
-//   board.select()
+//   board.select();                                          in every step
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -50,7 +50,7 @@ class ScoreBoard {
   std::optional<ExponentialTree> tree_;
 };
 
-// The same over pairs of candidates with opposite scores, +-s_i: candidate 2i has the score s_i, candidate 2i + 1 has -s_i.
+// The same over pairs of candidates with opposite scores: candidate 2i has the score s_i, candidate 2i + 1 has -s_i.
 class SignedBoard {
  public:
   static Result<SignedBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
@@ -71,8 +71,8 @@ class SignedBoard {
   std::optional<ExponentialTree> tree_;  // over |s_i|
 };
 
-// The same when all scores change with every step, each staying below a ceiling for a while (residual_sums.h): the board
-// holds the ceilings, and a draw is by the scores that it is told. The first ceilings come all at once.
+// The same when all scores change with every step, each staying below a ceiling for a while (residual_sums.h): the
+// board holds the ceilings, and a draw is by the scores that it is told. The first ceilings come all at once.
 class ShrinkingBoard {
  public:
   static Result<ShrinkingBoard> open(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs);
@@ -80,14 +80,15 @@ class ShrinkingBoard {
   Result<void> set_ceilings(const Sensitive<ScoreList, Linf>& ceilings);
   Result<void> set_some(std::span<const std::uint32_t> pairs, const Sensitive<ScoreList, Linf>& ceilings);
 
-  // One draw counts against the plan at its first attempts. Empty: the ceilings are too high to draw by them; set lower
-  // ones and ask again, for the same draw.
+  // A draw counts against the plan when it is first attempted. Where the answer is empty the ceilings are too high to
+  // draw by them: set lower ones and ask again, for the same draw.
   template <class ScoreOf>
   Result<std::optional<Released<std::size_t>>> select(const ScoreOf& score_of);
 
  private:
   static constexpr int kAttempts = 64;
-  ShrinkingBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs) : gate_(&gate), settings_(settings), pairs_(pairs) {}
+  ShrinkingBoard(Gate& gate, const ScoreBoard::Settings& settings, std::size_t pairs)
+      : gate_(&gate), settings_(settings), pairs_(pairs) {}
   Result<void> check(const Sensitive<double, Linf>& score) const;
   Result<void> pay();
   [[nodiscard]] bool replays() const;
@@ -114,13 +115,10 @@ Result<std::optional<Released<std::size_t>>> ShrinkingBoard::select(const ScoreO
       negative = score.value_ < 0;
       return told ? std::abs(score.value_) : std::numeric_limits<double>::quiet_NaN();
     };
-    try {
-      PARLEY_TRY(const std::optional<ExponentialTree::Side> side, tree_->select_below_ceilings(*gate_->bits_, kAttempts, size_of));
-      if (!side) return std::optional<Released<std::size_t>>();
-      candidate = 2 * side->index + (negative == side->with ? 1 : 0);
-    } catch (const RandomnessFailure&) {
-      return fail(failed("the source of randomness failed; the release was charged and did not happen"));
-    }
+    PARLEY_TRY(const std::optional<ExponentialTree::Side> side,
+               drawn([&] { return tree_->select_below_ceilings(*gate_->bits(), kAttempts, size_of); }));
+    if (!side) return std::optional<Released<std::size_t>>();
+    candidate = 2 * side->index + (negative == side->with ? 1 : 0);
   }
   paid_ = false;
   PARLEY_TRY(const Released<std::size_t> chosen, release(candidate));

@@ -10,7 +10,8 @@ namespace parley::privacy {
 Result<Epsilon> Epsilon::make(double value) {
   if (!(value > 0) || !std::isfinite(value))
     return fail(bad_input({.field = "epsilon"}, "must be a finite number above 0", fmt::format("{}", value)));
-  if (value < 1e-9 || value > 1e9) return fail(bad_input({.field = "epsilon"}, "must lie between 1e-9 and 1e9", fmt::format("{}", value)));
+  if (value < 1e-9 || value > 1e9)
+    return fail(bad_input({.field = "epsilon"}, "must lie between 1e-9 and 1e9", fmt::format("{}", value)));
   return Epsilon(value);
 }
 

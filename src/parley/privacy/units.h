@@ -35,6 +35,17 @@ enum class Unit { kRecord, kTuple, kLabel, kClient };
 enum class Neighbours { kReplaceOne, kAddRemove };
 enum class Against { kEveryone, kOutsiders };
 
+// Whose noise a run draws.
+enum class Calibration {
+  kProved,  // noise for which the target is proved
+  kPaper,   // the paper's formulas; the ledger states what is proved of them
+};
+// Where the smoothness constants of a private run come from.
+enum class Smoothness {
+  kBounds,   // the public bounds
+  kPrivate,  // estimates that are paid for
+};
+
 std::string_view name(Unit unit);              // "record", ...
 std::string_view name(Neighbours neighbours);  // "replace-one", "add-remove"
 std::string_view name(Against against);        // "everyone", "outsiders"

@@ -85,7 +85,9 @@ struct GridValue {
 // Scores as they were when their bound was stated: whoever holds a list keeps it alive and as it is.
 class ScoreList {
  public:
-  [[nodiscard]] std::span<const double> values() const { return held_ ? std::span<const double>(*held_) : std::span<const double>(); }
+  [[nodiscard]] std::span<const double> values() const {
+    return held_ ? std::span<const double>(*held_) : std::span<const double>();
+  }
 
  private:
   friend class ScoreRoom;
@@ -93,8 +95,8 @@ class ScoreList {
   std::shared_ptr<const std::vector<double>> held_;
 };
 
-// Where lists are made, one after another, without asking for memory each time: a list that somebody still holds is left
-// to them, and the next is made elsewhere. For one thread.
+// Where lists are made, one after another, without asking for memory each time: a list that somebody still holds is
+// left to them, and the next is made elsewhere. For one thread.
 class ScoreRoom {
  public:
   // To be written; nobody else sees it before list().
@@ -122,7 +124,7 @@ class Sensitive {
   friend class BatchSum;           // batch_sum.h
   friend class ResidualSums;       // residual_sums.h
   friend class Gate;
-  friend class ScoreBoard;  // the gate's selection over slowly changing scores
+  friend class ScoreBoard;  // the gate's selection over slowly changing scores (score_board.h)
   friend class SignedBoard;
   friend class ShrinkingBoard;
   Sensitive(T value, double sensitivity, Neighbours neighbours, Unit unit)
@@ -133,8 +135,8 @@ class Sensitive {
   Unit unit_;
 };
 
-// What the functions of clipped_sum.h and class_labels.h read and state bounds by. Complete here, so that whoever has these types cannot
-// define another one that everybody would take for it.
+// What the functions of clipped_sum.h and class_labels.h read and state bounds by. It is complete here, so that whoever
+// has these types cannot define another one that everybody would take for it.
 struct SensitivityBound {
  private:
   using Numbers = std::vector<double>;
@@ -145,7 +147,8 @@ struct SensitivityBound {
   friend Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_values(const Private<Numbers>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<Numbers>&, const ClipRule&, ProvedDistance);
-  friend Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>&, const LabelRule&);
+  friend Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>&,
+                                                              const LabelRule&);
   template <class T>
   static const T& read(const Private<T>& value) {
     return PrivateReader::read(value);
@@ -157,7 +160,7 @@ struct SensitivityBound {
 };
 
 template <class T>
-class Released {
+class Released final {
  public:
   [[nodiscard]] const T& value() const { return value_; }
   [[nodiscard]] bool claimed() const { return claimed_; }  // false: in the clear, or noise from a seed
@@ -170,10 +173,10 @@ class Released {
   bool claimed_;
 };
 
-// Public by declaration: the job, a task, the number of records, a bound of the schema. Whoever writes Public{x} says so
-// in the open; nothing that is computed from records belongs in it.
+// Public by declaration: the job, a task, the number of records, a bound of the schema. Whoever writes Public{x} says
+// so in the open; nothing that is computed from records belongs in it.
 template <class T>
-struct Public {
+struct Public final {
   T known;
   [[nodiscard]] const T& value() const { return known; }
   [[nodiscard]] static bool claimed() { return true; }
@@ -184,8 +187,10 @@ Public(T) -> Public<T>;
 struct PostProcessing {
   template <class Function, class... From>
   static auto apply(Function function, const From&... from) {
-    static_assert(std::is_empty_v<Function>, "a function of released values may capture nothing; whatever else it used would leave unpaid");
-    static_assert((leaves_freely(static_cast<const From*>(nullptr)) && ...), "what is derived may use released and public values only");
+    static_assert(std::is_empty_v<Function>,
+                  "a function of released values may capture nothing; whatever else it used would leave unpaid");
+    static_assert((leaves_freely(static_cast<const From*>(nullptr)) && ...),
+                  "what is derived may use released and public values only");
     using Made = std::decay_t<std::invoke_result_t<Function, decltype(from.value())...>>;
     return Released<Made>(function(from.value()...), (from.claimed() && ...));
   }
@@ -210,8 +215,15 @@ template <class Function, class... From>
   return PostProcessing::apply(function, from...);
 }
 
-// Why a party gives no answer. A code without text: nothing in it is computed from data.
-enum class FaultCode : std::uint8_t { kBadTask = 1, kBudgetEnded = 2, kNotAllowed = 3, kInternal = 4, kPastLost = 5, kUnavailable = 6 };
+// Why a party gives no answer: a code without text, so that nothing in it is computed from data.
+enum class FaultCode : std::uint8_t {
+  kBadTask = 1,
+  kBudgetEnded = 2,
+  kNotAllowed = 3,
+  kInternal = 4,
+  kPastLost = 5,
+  kUnavailable = 6
+};
 
 template <class Stream, class T>
 Stream& operator<<(Stream& stream, const Private<T>&) {
@@ -232,7 +244,8 @@ class Outgoing {
   Outgoing(FaultCode fault) : fault_(fault), failed_(true) {}         // NOLINT
   template <class Anything>
   Outgoing(const Anything&) {  // NOLINT
-    static_assert(kNever<Anything>, "only a Released value or a fault code may travel; pass the value through the gate");
+    static_assert(kNever<Anything>,
+                  "only a Released value or a fault code may travel; pass the value through the gate");
   }
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] FaultCode fault() const { return fault_; }

@@ -19,10 +19,10 @@ Result<std::optional<Checkpoint>> load_checkpoint(const std::string& path) {
   PARLEY_TRY(const std::string content, read_whole(path));
   const auto frame = wire::read_frame(content);
   if (!frame || frame->header.kind != wire::Kind::kKept)
-    return fail(bad_input({path, 0, ""}, "is no checkpoint of this version, or is damaged"));
+    return fail(bad_input({path, 0, ""}, "is not a checkpoint of this version, or is damaged"));
   Checkpoint checkpoint;
   if (!wire::decode_to(checkpoint, frame->payload, wire::Numbers::kAny))
-    return fail(bad_input({path, 0, ""}, "is no checkpoint of this version"));
+    return fail(bad_input({path, 0, ""}, "is not a checkpoint of this version"));
   checkpoint.run = frame->header.run;
   checkpoint.round = frame->header.round;
   return checkpoint;

@@ -1,8 +1,8 @@
-// What a coordinator needs to go on after it was stopped or killed: kept when the run is named, when it begins (before the
-// first task leaves) and after every round, before the next is asked.
+// What a coordinator needs to go on after it was stopped or killed: kept when the run is named, when it begins (before
+// the first task leaves) and after every round, before the next is asked.
 //
-// Who takes part is settled when the run begins: a coordinator that comes back asks the same parties, by what they said of
-// themselves then, and so for the same first task. Before that it asks everybody anew.
+// Who takes part is settled when the run begins: a coordinator that comes back asks the same parties, by what they said
+// of themselves then, and so for the same first task. Before that it asks everybody anew.
 //
 // Killed before round r was kept, it asks for round r again and gets the same bytes from every party
 // (handler.h); killed after, it asks for round r + 1. Either way the run ends in the same bits.

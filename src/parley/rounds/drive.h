@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,12 @@ namespace parley::rounds {
 
 enum class Ended {
   kDone,
-  kStopped,      // someone asked; a checkpoint, if one is kept, goes on from here
+  kStopped,      // someone asked for it; a checkpoint, if one is kept, goes on from here
   kBudgetEnded,  // a site's budget refused a release; what was learned is kept
 };
 
 template <class Iterate>
-struct Outcome {
+struct DriveResult {
   Iterate iterate;
   std::int64_t rounds = 0;
   Ended ended = Ended::kDone;
@@ -32,17 +33,26 @@ struct Outcome {
 template <class Iterate>
 using RoundObserver = std::function<bool(std::int64_t round, const Iterate&)>;
 
+// One for all parties, or one for each: null for a party that is not asked.
 template <Algorithm A>
-std::vector<transport::SharedFrame> task_frames(const A& algorithm, const typename A::Iterate& iterate, Exchange& exchange) {
+std::vector<transport::SharedFrame> task_frames(const A& algorithm, const typename A::Iterate& iterate,
+                                                Exchange& exchange) {
   std::vector<transport::SharedFrame> frames;
   const auto frame = [&](const typename A::Task& task) {
     transport::FrameStore& store = exchange.frames();
     frames.push_back(store.share(wire::make_frame(exchange.next_task(), task, store.room())));
   };
-  if constexpr (AsksEach<A>)
-    for (int party = 0; party < exchange.parties(); ++party) frame(algorithm.ask(iterate, party));
-  else
+  if constexpr (AsksAll<A>) {
     frame(algorithm.ask(iterate));
+  } else {
+    for (int party = 0; party < exchange.parties(); ++party) {
+      const std::optional<typename A::Task> task = algorithm.ask(iterate, party);
+      if (task)
+        frame(*task);
+      else
+        frames.push_back(nullptr);
+    }
+  }
   return frames;
 }
 
@@ -76,11 +86,12 @@ class Replies {
 
 // `first` is where a new run begins; one that goes on from a checkpoint begins there.
 template <Algorithm A>
-Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Iterate first, Exchange& exchange,
-                                           const RoundObserver<typename A::Iterate>& observer = {}) {
+Result<DriveResult<typename A::Iterate>> drive(const A& algorithm, typename A::Iterate first, Exchange& exchange,
+                                               const RoundObserver<typename A::Iterate>& observer = {}) {
   using Reply = typename A::Reply;
-  Outcome<typename A::Iterate> outcome{std::move(first), exchange.rounds_done(), Ended::kDone};
-  if (!exchange.kept_iterate().empty()) PARLEY_CHECK(wire::decode_to(outcome.iterate, exchange.kept_iterate(), wire::Numbers::kAny));
+  DriveResult<typename A::Iterate> outcome{std::move(first), exchange.rounds_done(), Ended::kDone};
+  if (!exchange.kept_iterate().empty())
+    PARLEY_CHECK(wire::decode_to(outcome.iterate, exchange.kept_iterate(), wire::Numbers::kAny));
   const auto end = [&](Ended why) {
     outcome.ended = why;
     return std::move(outcome);
@@ -89,7 +100,8 @@ Result<Outcome<typename A::Iterate>> drive(const A& algorithm, typename A::Itera
   // Whatever is wrong with a reply is found here, where it is known whose it is.
   const ReadReply read = [&](int party, std::string_view payload) -> Result<void> {
     PARLEY_TRY(const Reply* reply, replies.read(party, payload));
-    if (!(wire::largest_number(*reply) <= exchange.largest_value())) return fail(failed("it holds a number beyond rounds.largest_value"));
+    if (!(wire::largest_number(*reply) <= exchange.largest_value()))
+      return fail(failed("it holds a number beyond rounds.largest_value"));
     if constexpr (ChecksReplies<A>) return algorithm.check(outcome.iterate, party, *reply);
     return {};
   };

@@ -1,10 +1,10 @@
 #include "parley/rounds/exchange.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 #include <random>
 #include <utility>
 
@@ -17,6 +17,7 @@ using transport::Clock;
 using transport::SharedFrame;
 using wire::Kind;
 using wire::Refusal;
+using State = Seat::State;
 
 namespace {
 
@@ -31,33 +32,17 @@ wire::RunId fresh_run() {
   return run;
 }
 
-// Of a party whose connection stands when another one is made under its name. Usually the first has broken without a
-// word; else the two would take each other's place for ever, so the party whose connection goes is told (server.h).
-constexpr const char* kTwice =
-    " joined once more; its earlier connection is cut, and a daemon that is still there ends: one name is one daemon";
+std::string listed(const std::vector<std::string>& parties) {
+  return fmt::format("{}", fmt::join(parties, ", "));
+}
 
 }  // namespace
 
-std::string_view Exchange::why(privacy::FaultCode code) const {
-  switch (code) {
-    case privacy::FaultCode::kBadTask:
-      return "the task does not fit its data";
-    case privacy::FaultCode::kBudgetEnded:
-      return expected_.budgets ? "its privacy budget ended" : "it says that a privacy budget ended, and this run spends none";
-    case privacy::FaultCode::kNotAllowed:
-      return "the site does not allow this job";
-    case privacy::FaultCode::kInternal:
-      return "it failed; its own record says why";
-    case privacy::FaultCode::kPastLost:
-      return "what it kept of this run is lost, or is not of this run or of its data; it releases nothing twice";
-    case privacy::FaultCode::kUnavailable:
-      return "its disk or its ledger does not take what must be kept before it answers; its own record says why";
-  }
-  return "for a reason this version does not know";
-}
-
 Exchange::Exchange(transport::Channel& channel, Terms terms)
-    : channel_(&channel), terms_(std::move(terms)), seats_(terms_.parties.size()), meter_(static_cast<int>(terms_.parties.size())) {}
+    : channel_(&channel),
+      terms_(std::move(terms)),
+      seats_(terms_.parties, terms_.rules.quorum),
+      meter_(static_cast<int>(terms_.parties.size())) {}
 
 Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   if (static_cast<std::size_t>(channel.parties()) != terms.parties.size())
@@ -69,21 +54,22 @@ Result<Exchange> Exchange::make(transport::Channel& channel, Terms terms) {
   }
   if (found) {
     if (found->job != exchange.terms_.job)
-      return fail(bad_input({exchange.terms_.checkpoint, 0, ""}, "is a checkpoint of another job; choose another folder or remove it"));
+      return fail(bad_input({exchange.terms_.checkpoint, 0, ""},
+                            "is a checkpoint of another job; choose another folder or remove it"));
     exchange.kept_ = std::move(*found);
-    exchange.kept_.introductions.resize(exchange.seats_.size());
+    exchange.kept_.introductions.resize(exchange.terms_.parties.size());
     exchange.meter_.resume(exchange.kept_.communication);
     if (!exchange.kept_.begun) exchange.kept_.left_out.clear();  // it is asked again
     for (const int party : exchange.kept_.left_out)
-      if (party >= 0 && party < exchange.parties()) exchange.seats_[static_cast<std::size_t>(party)].left_out = true;
+      if (party >= 0 && party < exchange.parties()) exchange.seats_[party].left_out = true;
   } else {
     exchange.kept_.run = fresh_run();
     exchange.kept_.job = exchange.terms_.job;
-    exchange.kept_.introductions.resize(exchange.seats_.size());
+    exchange.kept_.introductions.resize(exchange.terms_.parties.size());
   }
-  exchange.opening_ = transport::shared(wire::make_frame({.kind = Kind::kOpen, .run = exchange.kept_.run}, exchange.terms_.job));
-  // The run has its name on disk before any site hears it: a killed coordinator comes back under the same
-  // one.
+  exchange.opening_ =
+      transport::shared(wire::make_frame({.kind = Kind::kOpen, .run = exchange.kept_.run}, exchange.terms_.job));
+  // The run has its name on disk before any site hears it: a killed coordinator comes back under the same one.
   if (!found && !exchange.terms_.checkpoint.empty()) PARLEY_CHECK(save(exchange.kept_, exchange.terms_.checkpoint));
   return exchange;
 }
@@ -93,104 +79,68 @@ Result<std::optional<std::vector<wire::Bytes>>> Exchange::open(Expected expected
   const auto all_introduced = [&] {
     // A run that goes on does not wait here for parties on other machines; those that live and die with this process
     // are there, and must know the run also when no round is left.
-    return (kept_.begun && !channel_->vouches()) ||
-           std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced || seat.left_out; });
+    return (kept_.begun && !channel_->within_program()) || seats_.all_introduced();
   };
   const Rules& rules = terms_.rules;
   const auto in_time = [&] { return rules.deadline ? Clock::now() + *rules.deadline : Clock::time_point::max(); };
   auto deadline = rules.on_missing == OnMissing::kFail ? in_time() : Clock::time_point::max();
   const auto began = Clock::now();
-  if (!all_introduced()) say_whom_it_waits_for("");
+  if (!all_introduced()) say(Waits{0, awaited()});
   while (!all_introduced()) {
     if (stop_asked()) return std::nullopt;
     // Whoever starts the daemons one after the other has the time of a round for the rest, not for the first.
-    if (rules.on_missing == OnMissing::kProceed && deadline == Clock::time_point::max() && quorum_introduced()) deadline = in_time();
+    if (rules.on_missing == OnMissing::kProceed && deadline == Clock::time_point::max() && seats_.quorum_introduced())
+      deadline = in_time();
     const auto arrival = channel_->receive(deadline);
     if (arrival) {
       PARLEY_CHECK(take(*arrival));
     } else if (rules.on_missing == OnMissing::kProceed) {
-      begin_without_the_absent();
+      PARLEY_CHECK(begin_without_the_absent());
     } else {
-      return fail(failed("the run could not be opened in time at: " + missing()));
+      return fail(failed("the run could not be opened in time at: " + listed(seats_.missing())));
     }
     if (below_quorum())
-      return fail(
-          failed("fewer parties take part than the quorum; left out: " + names_of([&](std::size_t p) { return seats_[p].left_out; })));
+      return fail(failed("fewer parties take part than the quorum; left out: " + listed(seats_.left_out())));
   }
   wait_seconds_ += std::chrono::duration<double>(Clock::now() - began).count();
   return kept_.introductions;
 }
 
 Result<void> Exchange::leave_out(int party, const std::string& because) {
-  if (!goes_on_without(party, because)) return fail(failed(fmt::format("party '{}' {}", name_of(party), because)));
+  PARLEY_CHECK(go_on_without(party, IsOutvoted{because}));
   tell_without(party);
   kept_.introductions[static_cast<std::size_t>(party)].clear();
-  if (below_quorum()) return fail(failed(fmt::format("fewer parties take part than the quorum; party '{}' {}", name_of(party), because)));
+  if (below_quorum())
+    return fail(failed(fmt::format("fewer parties take part than the quorum; party '{}' {}", name_of(party), because)));
   return {};
 }
 
-bool Exchange::quorum_introduced() const {
-  const auto here = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.introduced; });
-  return here >= std::max(1, terms_.rules.quorum);
-}
-
 // Before anybody is charged, like a party that does not admit the job.
-void Exchange::begin_without_the_absent() {
+Result<void> Exchange::begin_without_the_absent() {
   for (int party = 0; party < parties(); ++party)
-    if (const Seat& seat = seats_[static_cast<std::size_t>(party)]; !seat.introduced && !seat.left_out)
-      goes_on_without(party, "was not there in time");
+    if (!seats_[party].introduced && !seats_[party].left_out) PARLEY_CHECK(go_on_without(party, WasLate{}));
+  return {};
 }
 
-bool Exchange::enough(bool late) const {
-  std::size_t answered = 0;
-  std::size_t gave_up = 0;
-  for (std::size_t p = 0; p < seats_.size(); ++p) {
-    answered += collected_.replies[p] != nullptr ? 1 : 0;
-    gave_up += seats_[p].gave_up && collected_.replies[p] == nullptr ? 1 : 0;
-  }
-  const auto asked = static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.left_out; }));
-  const auto quorum = static_cast<std::size_t>(std::max(1, terms_.rules.quorum));
-  return answered == asked || ((late || answered + gave_up == asked) && answered >= quorum);
-}
-
-// A party that faulted in a round has no other answer to it.
 bool Exchange::below_quorum() const {
-  const auto left = std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.gave_up && !seat.left_out; });
-  return terms_.rules.on_missing == OnMissing::kProceed && left < std::max(1, terms_.rules.quorum);
+  return terms_.rules.on_missing == OnMissing::kProceed && seats_.too_few();
 }
 
-std::string Exchange::names_of(const std::function<bool(std::size_t party)>& chosen) const {
-  std::string names;
-  for (std::size_t p = 0; p < seats_.size(); ++p)
-    if (chosen(p)) names += (names.empty() ? "" : ", ") + terms_.parties[p];
-  return names;
+void Exchange::say(const Event& event) const {
+  if (terms_.notice && closing_ == nullptr) terms_.notice(event);
 }
 
-// Who has not introduced itself, or not answered in the round that runs.
-std::string Exchange::missing() const {
-  return names_of([&](std::size_t p) {
-    if (seats_[p].left_out) return false;
-    return tasks_.empty() ? !seats_[p].introduced : collected_.replies[p] == nullptr;
-  });
+Awaited Exchange::awaited() {
+  said_away_ = seats_.away();
+  return {said_away_, seats_.all_here()};
 }
 
-// Who is missing because it is not connected, or still looks at the job.
-std::string Exchange::away() const {
-  return names_of([&](std::size_t p) {
-    if (seats_[p].left_out || seats_[p].gave_up) return false;
-    return tasks_.empty() ? !seats_[p].introduced : seats_[p].state != State::kReady;
-  });
-}
-
-void Exchange::say(const std::string& what) const {
-  if (terms_.notice && closing_ == nullptr) terms_.notice(what);
-}
-
-void Exchange::say_whom_it_waits_for(const std::string& news) {
-  if (!terms_.notice) return;
-  said_away_ = away();
-  const std::string whom = said_away_.empty() ? "all are here" : "waiting for: " + said_away_;
-  say(news + (news.empty() ? "" : "; ") + whom);
+// If it is news.
+void Exchange::say_whom_the_round_waits_for() {
+  const bool somebody = std::any_of(seats_.begin(), seats_.end(),
+                                    [](const Seat& seat) { return seat.asked && seat.state != State::kReady; });
+  if (!somebody || seats_.away() == said_away_) return;
+  if (const Awaited whom = awaited(); whom.all_here || !whom.parties.empty()) say(Waits{kept_.round + 1, whom});
 }
 
 // The next arrival. Where none comes for long, says so once in a round, if it is news.
@@ -198,8 +148,8 @@ std::optional<Arrival> Exchange::next(Clock::time_point deadline) {
   if (patience_ < deadline) {
     if (auto arrival = channel_->receive(patience_)) return arrival;
     patience_ = Clock::time_point::max();
-    if (std::string slow = missing(); slow != said_slow_) {
-      say(fmt::format("round {}: no answer yet from: {}", kept_.round + 1, slow));
+    if (std::vector<std::string> slow = seats_.missing(); slow != said_slow_) {
+      say(IsSlow{kept_.round + 1, slow});
       said_slow_ = std::move(slow);
     }
   }
@@ -214,56 +164,53 @@ Result<void> Exchange::begin() {
 }
 
 Result<Collected> Exchange::ask(std::vector<SharedFrame> tasks, const ReadReply& read) {
-  PARLEY_CHECK(begin());
   tasks_ = std::move(tasks);
+  if (!seats_.begin_round([&](int party) { return task_of(party) != nullptr; }))
+    return fail(
+        failed(fmt::format("round {}: an error of the algorithm: it asks no party that takes part", kept_.round + 1)));
+  PARLEY_CHECK(begin());
   read_ = read ? &read : nullptr;
   const transport::Peeking peeking(
-      *channel_, read ? transport::Peek([this](int party, std::string_view bytes) { read_early(party, bytes); }) : transport::Peek{});
+      *channel_, read ? transport::Peek([this](int party, std::string_view bytes) { read_early(party, bytes); })
+                      : transport::Peek{});
   collected_ = {};
-  collected_.replies.resize(seats_.size());
+  collected_.replies.resize(terms_.parties.size());
   meter_.begin_round();
-  std::vector<int> ready;
-  for (int party = 0; party < parties(); ++party) {
-    Seat& seat = seats_[static_cast<std::size_t>(party)];
-    seat.gave_up = seat.declined;
-    seat.read.reset();
-    if (seat.state == State::kReady) ready.push_back(party);
-  }
-  if (tasks_.size() == 1) {
-    for (const int party : ready) meter_.count_down(party, tasks_.front()->size());
-    channel_->send(ready, tasks_.front());
-  } else {
-    for (const int party : ready) send_task(party);
-  }
+  send_tasks();
   const auto asked = Clock::now();
   if (terms_.notice) {
     patience_ = asked + terms_.patience;
-    if (ready.size() < seats_.size() && away() != said_away_) say_whom_it_waits_for(fmt::format("round {}", kept_.round + 1));
+    say_whom_the_round_waits_for();
   }
-  auto deadline =
-      terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait ? asked + *terms_.rules.deadline : Clock::time_point::max();
+  auto deadline = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait ? asked + *terms_.rules.deadline
+                                                                                       : Clock::time_point::max();
   bool late = false;
-  while (!enough(late) && !collected_.stopped && !collected_.budget_ended) {
+  while (!seats_.enough(late) && !collected_.stopped && !collected_.budget_ended) {
     if (below_quorum())
-      return fail(failed(fmt::format("round {}: fewer parties are left than the quorum; no answer from: {}", kept_.round + 1, missing())));
+      return fail(failed(fmt::format("round {}: fewer parties are left than the quorum; no answer from: {}",
+                                     kept_.round + 1, listed(seats_.missing()))));
     const auto arrival = next(deadline);
     if (arrival) {
       PARLEY_CHECK(take(*arrival));
       continue;
     }
     if (terms_.rules.on_missing != OnMissing::kProceed)
-      return fail(failed(fmt::format("round {}: no answer in time from: {}", kept_.round + 1, missing())));
+      return fail(
+          failed(fmt::format("round {}: no answer in time from: {}", kept_.round + 1, listed(seats_.missing()))));
     late = true;
     deadline = Clock::time_point::max();  // below the quorum there is nothing to proceed with
   }
   wait_seconds_ += std::chrono::duration<double>(Clock::now() - asked).count();
   tasks_.clear();
+  seats_.end_round();
   meter_.end_round();
   return std::move(collected_);
 }
 
 Result<void> Exchange::keep(const std::function<wire::Bytes()>& encoded_iterate) {
   ++kept_.round;
+  for (int party = 0; party < parties(); ++party)
+    if (seats_[party].asked && !seats_[party].left_out) meter_.count_asked(party);
   if (terms_.checkpoint.empty()) return {};
   kept_.iterate = encoded_iterate();
   kept_.communication = meter_.communication();
@@ -273,21 +220,20 @@ Result<void> Exchange::keep(const std::function<wire::Bytes()>& encoded_iterate)
 Result<void> Exchange::close() {
   closing_ = transport::shared(wire::make_frame({.kind = Kind::kClose, .run = kept_.run, .round = kept_.round}));
   for (int party = 0; party < parties(); ++party)
-    if (seats_[static_cast<std::size_t>(party)].state == State::kReady) send(party, closing_);
-  const auto all_closed = [&] {
-    return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.closed || seat.left_out || seat.declined; });
-  };
+    if (seats_[party].state == State::kReady) send(party, closing_);
   // The result is kept by now. A party that closed the run and left before this coordinator was killed and
   // came back will not dial again, so even a run that waits for its parties does not wait for that for ever.
   // Nor does one that may proceed wait as long as a round may last, unless a party is there and still at work.
   constexpr std::chrono::seconds kLastWord{5};
   const auto last_word = Clock::now() + kLastWord;
-  const auto patient =
-      terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait ? Clock::now() + *terms_.rules.deadline : last_word;
+  const auto patient = terms_.rules.deadline && terms_.rules.on_missing != OnMissing::kWait
+                           ? Clock::now() + *terms_.rules.deadline
+                           : last_word;
   const auto someone_works = [&] {
-    return std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.closed && seat.state != State::kAway; });
+    return std::any_of(seats_.begin(), seats_.end(),
+                       [](const Seat& seat) { return !seat.closed && seat.state != State::kAway; });
   };
-  while (!all_closed() && !stop_asked()) {
+  while (!seats_.all_closed() && !stop_asked()) {
     const auto arrival = channel_->receive(someone_works() ? patient : std::min(patient, last_word));
     if (!arrival) break;
     PARLEY_CHECK(take(*arrival));
@@ -297,8 +243,8 @@ Result<void> Exchange::close() {
   return {};
 }
 
-std::string Exchange::unheard() const {
-  return names_of([&](std::size_t p) { return !seats_[p].closed && !seats_[p].left_out && !seats_[p].declined; });
+std::string Exchange::not_told() const {
+  return listed(seats_.not_closed());
 }
 
 void Exchange::send(int party, const SharedFrame& frame) {
@@ -306,29 +252,47 @@ void Exchange::send(int party, const SharedFrame& frame) {
   channel_->send({&party, 1}, frame);
 }
 
+// None for a party that the round does not ask.
+SharedFrame Exchange::task_of(int party) const {
+  return tasks_.size() == 1 ? tasks_.front() : tasks_[static_cast<std::size_t>(party)];
+}
+
+void Exchange::send_tasks() {
+  std::vector<int> ready;
+  for (int party = 0; party < parties(); ++party)
+    if (seats_[party].asked && seats_[party].state == State::kReady) ready.push_back(party);
+  if (tasks_.size() > 1) {
+    for (const int party : ready) send_task(party);
+    return;
+  }
+  for (const int party : ready) meter_.count_down(party, tasks_.front()->size());
+  channel_->send(ready, tasks_.front());
+}
+
 void Exchange::send_task(int party) {
-  const SharedFrame& task = tasks_.size() == 1 ? tasks_.front() : tasks_[static_cast<std::size_t>(party)];
+  const SharedFrame task = task_of(party);
   meter_.count_down(party, task->size());
   channel_->send({&party, 1}, task);
 }
 
 void Exchange::refuse(int party, const wire::Header& about, Refusal refusal) {
-  say(fmt::format("{} sent a frame that is refused: {}", name_of(party), name(refusal)));
-  send(party, transport::shared(wire::make_frame({Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
+  say(FrameRefused{name_of(party), refusal});
+  send(party, transport::shared(
+                  wire::make_frame({Kind::kRefuse, static_cast<std::uint8_t>(refusal), about.run, about.round})));
   channel_->drop(party);
 }
 
-// What a party that has just become ready has to do.
+// What a party that has just become ready has to do: nothing, where the round does not ask it.
 void Exchange::take_place(int party) {
   if (closing_ != nullptr) return send(party, closing_);
-  if (!tasks_.empty() && collected_.replies[static_cast<std::size_t>(party)] == nullptr) send_task(party);
+  if (seats_.in_round() && seats_[party].asked && !seats_[party].answered) send_task(party);
 }
 
 // When the run is over, a party has closed it, or has no part in it any more; either is an end. Whether it
 // was one.
 bool Exchange::take_while_closing(int party, const wire::Header& header) {
   if (header.kind != Kind::kClose && header.kind != Kind::kRefuse && header.kind != Kind::kFault) return false;
-  seats_[static_cast<std::size_t>(party)].closed = true;
+  seats_[party].closed = true;
   return true;
 }
 
@@ -343,15 +307,15 @@ Result<void> Exchange::take(const Arrival& arrival) {
     collected_.stopped = stop_asked();
     return {};
   }
-  Seat& seat = seats_[static_cast<std::size_t>(arrival.party)];
+  Seat& seat = seats_[arrival.party];
   switch (arrival.what) {
     case Arrival::What::kJoined:
       if (seat.left_out || seat.barred) {
-        say(name_of(arrival.party) + " joined; the run goes on without it");
+        say(JoinedInVain{name_of(arrival.party)});
         tell_without(arrival.party);
         return {};
       }
-      say(name_of(arrival.party) + (seat.state == State::kAway ? " joined" : kTwice));
+      say(seat.state == State::kAway ? Event(Joined{name_of(arrival.party)}) : JoinedTwice{name_of(arrival.party)});
       seat.state = State::kOpening;
       seat.declined = seat.gave_up = false;  // it may have thought better of it
       send(arrival.party, opening_);
@@ -359,15 +323,18 @@ Result<void> Exchange::take(const Arrival& arrival) {
     case Arrival::What::kFrame:
       return take_frame(arrival.party, arrival.frame);
     default:
-      if (std::exchange(seat.state, State::kAway) != State::kAway) say_whom_it_waits_for(name_of(arrival.party) + " left");
+      if (std::exchange(seat.state, State::kAway) != State::kAway) say(Left{name_of(arrival.party), awaited()});
       return {};
   }
 }
 
 Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
-  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  Seat& seat = seats_[party];
   const auto frame = wire::read_frame(*bytes, wire::kDefaultLimit, unchecked());
-  if (frame && (frame->header.kind == Kind::kReply || frame->header.kind == Kind::kFault) && frame->header.round > 0)
+  const auto answers = [](const wire::Header& header) {
+    return header.round > 0 && (header.kind == Kind::kReply || header.kind == Kind::kFault);
+  };
+  if (frame && answers(frame->header) && seat.asked)
     meter_.count_up(party, bytes->size());
   else
     meter_.count_around_up(bytes->size());
@@ -387,8 +354,7 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
   if (header.kind == Kind::kRefuse) {
     // A party that cannot read us, or that answered what we do not remember asking, cannot be part of this
     // run.
-    const std::string refused = "refused a frame: " + std::string(name(static_cast<Refusal>(header.code)));
-    if (!goes_on_without(party, refused)) return fail(failed(fmt::format("party '{}' {}", name_of(party), refused)));
+    PARLEY_CHECK(go_on_without(party, RefusedAFrame{static_cast<Refusal>(header.code)}));
     channel_->drop(party);
     return {};
   }
@@ -396,27 +362,29 @@ Result<void> Exchange::take_frame(int party, const SharedFrame& bytes) {
     refuse(party, header, Refusal::kWrongRun);
     return {};
   }
-  if (header.kind == Kind::kFault) return take_fault(party, header);
-  if (header.kind == Kind::kReady && seat.state == State::kOpening) return take_introduction(party, *frame);
-  if (header.kind != Kind::kReply || seat.state != State::kReady || header.round > kept_.round + 1 ||
-      (tasks_.empty() && header.round > kept_.round)) {
+  const bool this_round = seats_.in_round() && header.round == kept_.round + 1;
+  if (this_round && !seat.asked && answers(header)) {
     refuse(party, header, Refusal::kUnexpected);
     return {};
   }
-  // An answer to an earlier round came too late, and a second one to this round is the first one again. Who gave up this round
-  // has no answer to it.
-  if (!seat.gave_up && !tasks_.empty() && header.round == kept_.round + 1 && collected_.replies[static_cast<std::size_t>(party)] == nullptr)
-    return take_reply(party, bytes, *frame);
+  if (header.kind == Kind::kFault) return take_fault(party, header);
+  if (header.kind == Kind::kReady && seat.state == State::kOpening) return take_introduction(party, *frame);
+  if (header.kind != Kind::kReply || seat.state != State::kReady || (!this_round && header.round > kept_.round)) {
+    refuse(party, header, Refusal::kUnexpected);
+    return {};
+  }
+  // An answer to an earlier round came too late, and a second one to this round is the first one again. Who gave up
+  // this round has no answer to it.
+  if (this_round && !seat.gave_up && !seat.answered) return take_reply(party, bytes, *frame);
   return {};
 }
 
 // The introduction that the run began with stands, whatever the party says when it joins anew.
 Result<void> Exchange::take_introduction(int party, const wire::Frame& frame) {
-  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  Seat& seat = seats_[party];
   if (!kept_.begun && expected_.introduction) {
     if (const auto fine = expected_.introduction(party, frame.payload); !fine) {
-      const std::string because = "introduced itself in a way that cannot be used: " + fine.error().message;
-      if (!goes_on_without(party, because)) return fail(failed(fmt::format("party '{}' {}", name_of(party), because)));
+      PARLEY_CHECK(go_on_without(party, IsNotBelieved{fine.error().message}));
       tell_without(party);
       return {};
     }
@@ -424,7 +392,7 @@ Result<void> Exchange::take_introduction(int party, const wire::Frame& frame) {
   seat.state = State::kReady;
   if (!kept_.begun) kept_.introductions[static_cast<std::size_t>(party)] = wire::Bytes(frame.payload);
   seat.introduced = true;
-  say_whom_it_waits_for(name_of(party) + " is ready");
+  say(Ready{name_of(party), awaited()});
   take_place(party);
   return {};
 }
@@ -439,71 +407,80 @@ void Exchange::tell_without(int party) {
 // the frame is decided when it is taken.
 void Exchange::read_early(int party, std::string_view bytes) {
   const auto frame = wire::read_frame(bytes, wire::kDefaultLimit, unchecked());
-  if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run || frame->header.round != kept_.round + 1) return;
-  Seat& seat = seats_[static_cast<std::size_t>(party)];
-  if (!seat.read) seat.read = (*read_)(party, frame->payload);
+  if (!frame || frame->header.kind != Kind::kReply || frame->header.run != kept_.run ||
+      frame->header.round != kept_.round + 1)
+    return;
+  Seat& seat = seats_[party];
+  if (seat.asked && !seat.read) seat.read = (*read_)(party, frame->payload);
 }
 
 Result<void> Exchange::take_reply(int party, const SharedFrame& bytes, const wire::Frame& frame) {
-  Seat& seat = seats_[static_cast<std::size_t>(party)];
+  Seat& seat = seats_[party];
   if (read_ != nullptr && !seat.read) seat.read = (*read_)(party, frame.payload);
   if (!seat.read || *seat.read) {
+    seat.answered = true;
     collected_.replies[static_cast<std::size_t>(party)] = bytes;
     meter_.count_answer(party);
     return {};
   }
-  const std::string because =
-      fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1, name_of(party), seat.read->error().message);
-  if (terms_.rules.on_missing != OnMissing::kProceed) return fail(failed(because));
+  const std::string& because = seat.read->error().message;
+  if (terms_.rules.on_missing != OnMissing::kProceed)
+    return fail(failed(
+        fmt::format("round {}: the reply of party '{}' cannot be used: {}", kept_.round + 1, name_of(party), because)));
   // A frame that was sent whole and says this was meant so: asked again, the party would say it again.
   seat.barred = seat.declined = seat.gave_up = true;
   seat.state = State::kAway;
-  say(because + "; the run goes on without it");
+  say(Barred{name_of(party), kept_.round + 1, because});
   refuse(party, frame.header, Refusal::kDamaged);
   return {};
 }
 
-// Whether a party that will not go on counts as missing. Who takes part is settled when the run opens, before
+// A party that will not go on counts as missing, or ends the run. Who takes part is settled when the run opens, before
 // anybody is charged: a party that will not begin has no part in it.
-bool Exchange::goes_on_without(int party, std::string_view because) {
-  if (terms_.rules.on_missing != OnMissing::kProceed) return false;
-  Seat& seat = seats_[static_cast<std::size_t>(party)];
+Result<void> Exchange::go_on_without(int party, const Reason& reason) {
+  if (terms_.rules.on_missing != OnMissing::kProceed)
+    return fail(failed(fmt::format("party '{}' {}", name_of(party), in_words(reason))));
+  Seat& seat = seats_[party];
   seat.state = State::kAway;
-  if (tasks_.empty()) {
+  if (seats_.in_round()) {
+    seat.declined = seat.gave_up = true;
+    say(Declined{name_of(party), reason});
+  } else {
     seat.left_out = true;
     kept_.left_out.push_back(party);
-  } else {
-    seat.declined = seat.gave_up = true;
+    say(LeftOut{name_of(party), reason});
   }
-  say(fmt::format("{} {}; the run goes on without it", name_of(party), because));
-  return true;
+  return {};
 }
 
 Result<void> Exchange::take_fault(int party, const wire::Header& header) {
-  const auto code = static_cast<privacy::FaultCode>(header.code);
-  const bool this_round = !tasks_.empty() && header.round == kept_.round + 1;
+  const PartyFault fault{static_cast<privacy::FaultCode>(header.code), expected_.budgets};
+  const bool budget_ended = fault.code == privacy::FaultCode::kBudgetEnded && expected_.budgets;
+  const bool this_round = seats_.in_round() && header.round == kept_.round + 1;
   if (header.round != 0 && !this_round) return {};  // of an earlier round
   if (header.round == 0) {
-    const std::string because = fmt::format("does not take part: {}", why(code));
-    if (goes_on_without(party, because)) return {};
-    return fail(Error{code == privacy::FaultCode::kBudgetEnded && expected_.budgets ? Fault::kBudgetEnded : Fault::kFailed,
-                      fmt::format("party '{}' {}", name_of(party), because)});
+    auto gone = go_on_without(party, WillNotBegin{fault});
+    if (!gone && budget_ended) gone.error().fault = Fault::kBudgetEnded;
+    return gone;
   }
-  if (code == privacy::FaultCode::kBudgetEnded && expected_.budgets) {
+  if (budget_ended) {
     collected_.budget_ended = true;
     return {};
   }
-  // A party that failed in this round may answer the next. Who says that it cannot answer what everybody was asked is not
-  // asked again: no party ends a run that may proceed by a code of its choice.
-  if (terms_.rules.on_missing == OnMissing::kProceed && code == privacy::FaultCode::kInternal) {
-    seats_[static_cast<std::size_t>(party)].gave_up = true;
-    say(fmt::format("round {}: {} gave no answer: {}", header.round, name_of(party), why(code)));
+  if (terms_.rules.on_missing != OnMissing::kProceed)
+    return fail(
+        failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), in_words(fault))));
+  // A party that failed in this round may answer the next. Who says that it cannot answer what everybody was asked is
+  // not asked again: no party ends a run that may proceed by a code of its choice.
+  if (fault.code == privacy::FaultCode::kInternal) {
+    seats_[party].gave_up = true;
+    say(Faulted{name_of(party), header.round, fault});
     return {};
   }
-  if (!goes_on_without(party, fmt::format("gave no answer in round {}: {}", header.round, why(code))))
-    return fail(failed(fmt::format("round {}: party '{}' gave no answer: {}", header.round, name_of(party), why(code))));
+  PARLEY_CHECK(go_on_without(party, WillNotAnswer{header.round, fault}));
   // A party that lost its past or its disk goes on when it is opened anew.
-  if (code == privacy::FaultCode::kPastLost || code == privacy::FaultCode::kUnavailable) channel_->drop(party);
+  if (fault.code == privacy::FaultCode::kPastLost || fault.code == privacy::FaultCode::kUnavailable)
+    channel_->drop(party);
   return {};
 }
 

@@ -1,13 +1,16 @@
-// The coordinator's side of a run, whatever the algorithm: opens it at every party, asks for rounds, collects
-// answers.
+// The coordinator's side of a run, whatever the algorithm: opens it at every party, asks for rounds, collects answers.
 //
 // A party is away, opening or ready. Whoever (re)joins is sent the job again and, once ready, the task of the
 // round that runs; so a party that was killed finds its place, and one that never noticed just repeats its
 // kept answer. Answers come in any order and are handed on in party order. A bad frame is refused with a code
 // and ends that party's connection; the others do not notice.
 //
-// What a party says is its own word: its introduction and its replies are looked at before anything is made of them. One
-// that cannot be true is that party's fault, and it is named. It ends the run, or (kProceed) the party's part in it.
+// A round may ask some parties only. The others get no frame and nobody waits for them: whoever is missing, and whether
+// the answers are enough, is about those that were asked.
+//
+// What a party says is its own word: its introduction and its replies are looked at before anything is made of them.
+// One that cannot be true is that party's fault, and it is named. It ends the run, or (kProceed) the party's part in
+// it.
 #pragma once
 #include <functional>
 #include <optional>
@@ -15,7 +18,9 @@
 #include <vector>
 
 #include "parley/rounds/checkpoint.h"
+#include "parley/rounds/events.h"
 #include "parley/rounds/meter.h"
+#include "parley/rounds/seats.h"
 #include "parley/transport/channel.h"
 #include "parley/transport/frame_store.h"
 #include "parley/wire/frame.h"
@@ -23,16 +28,18 @@
 namespace parley::rounds {
 
 enum class OnMissing {
-  kWait,     // for every party, as long as it takes
-  kProceed,  // with those who answered, if they are enough: at the deadline, or once nobody is left who may still answer
-  kFail,     // at the deadline, the run ends
+  kWait,  // for every party, as long as it takes
+  // with those who answered, if they are enough: at the deadline, or once nobody is left who may still answer
+  kProceed,
+  kFail,  // at the deadline, the run ends
 };
 
 struct Rules {
   OnMissing on_missing = OnMissing::kWait;
-  // Of a round. Of opening the run, when missing means failing; of the rest once a quorum is there, when it means proceeding.
+  // Of a round. Of opening the run, when missing means failing; of the rest once a quorum is there, when it means
+  // proceeding.
   std::optional<std::chrono::milliseconds> deadline;
-  int quorum = 1;                // fewest answers to proceed with
+  int quorum = 1;                // fewest answers to proceed with; all of them where a round asks fewer parties
   double largest_value = 1e100;  // that a reply may hold; a larger one is a fault of the party that sent it
 };
 
@@ -40,17 +47,18 @@ struct Terms {
   std::vector<std::string> parties;  // their names, in the job's order
   std::string job;                   // its text, shown to every site
   Rules rules;
-  std::string checkpoint;                               // file; empty: none is kept
-  std::function<bool()> stop_asked;                     // looked at between rounds and when the channel is woken
-  bool leaves_checkpoint = false;                       // close() leaves its removal to whoever asked
-  std::function<void(const std::string& what)> notice;  // who comes, goes and is waited for: for people
-  std::chrono::milliseconds patience{3000};             // a round that lasts longer says whose answer it waits for
+  std::string checkpoint;                    // file; empty: none is kept
+  std::function<bool()> stop_asked;          // looked at between rounds and when the channel is woken
+  bool leaves_checkpoint = false;            // close() leaves its removal to whoever asked
+  std::function<void(const Event&)> notice;  // who comes, goes and is waited for: for people
+  std::chrono::milliseconds patience{3000};  // a round that lasts longer says whose answer it waits for
 };
 
 struct Collected {
-  std::vector<transport::SharedFrame> replies;  // one for each party; null for one that is missing. Checked frames
-  bool stopped = false;                         // someone asked for a stop: the round is not complete
-  bool budget_ended = false;                    // a site's budget ended: the round is not complete
+  // One for each party; null for one that was not asked or is missing. Checked frames.
+  std::vector<transport::SharedFrame> replies;
+  bool stopped = false;       // someone asked for a stop: the round is not complete
+  bool budget_ended = false;  // a site's budget ended: the round is not complete
 };
 
 // Reads what a party replied, as soon as it is there. For several parties at once by several threads, for one
@@ -61,7 +69,8 @@ using ReadReply = std::function<Result<void>(int party, std::string_view payload
 struct Expected {
   // Whether what a party says about itself can be true; looked at before it is kept.
   std::function<Result<void>(int party, std::string_view introduction)> introduction;
-  // Sites pay from budgets. In a run without any, a party that says that its own has ended is at fault like one that failed.
+  // Sites pay from budgets. In a run without any, a party that says that its own has ended is at fault like one that
+  // failed.
   bool budgets = true;
 };
 
@@ -71,22 +80,23 @@ class Exchange {
   static Result<Exchange> make(transport::Channel& channel, Terms terms);
 
   // Introductions in party order, once every party has admitted the job; under kProceed, once every party has said
-  // whether it does or is late, and those that do not or are late are left out of the run. Those of a run that has begun stand.
-  // Nothing when a stop was asked for.
+  // whether it does or is late, and those that do not or are late are left out of the run. Those of a run that has
+  // begun stand. Nothing when a stop was asked for.
   Result<std::optional<std::vector<wire::Bytes>>> open(Expected expected = {});
   [[nodiscard]] const std::vector<int>& left_out() const { return kept_.left_out; }  // has no introductions
-  // Before the first round: of parties whose introductions contradict each other this one is not believed. The run goes on
-  // without it, or ends.
+  // Before the first round: of parties whose introductions contradict each other this one is not believed. The run goes
+  // on without it, or ends.
   Result<void> leave_out(int party, const std::string& because);
 
   [[nodiscard]] const wire::RunId& run() const { return kept_.run; }
-  [[nodiscard]] int parties() const { return static_cast<int>(seats_.size()); }
+  [[nodiscard]] int parties() const { return seats_.size(); }
   [[nodiscard]] std::int64_t rounds_done() const { return kept_.round; }
   [[nodiscard]] const std::string& kept_iterate() const { return kept_.iterate; }  // empty before the first round
   [[nodiscard]] double largest_value() const { return terms_.rules.largest_value; }
   [[nodiscard]] bool stop_asked() const { return terms_.stop_asked && terms_.stop_asked(); }
   [[nodiscard]] wire::Header next_task() const {
-    return {.kind = wire::Kind::kTask, .run = kept_.run, .round = kept_.round + 1, .checked = !channel_->vouches()};
+    return {
+        .kind = wire::Kind::kTask, .run = kept_.run, .round = kept_.round + 1, .checked = !channel_->within_program()};
   }
 
   // No reply is larger: whoever sends more is refused before it is all held. What opened the run may come
@@ -96,31 +106,21 @@ class Exchange {
   // Where the frames of tasks get their memory.
   [[nodiscard]] transport::FrameStore& frames() { return frames_; }
 
-  // The next round: one task frame for all parties, or one for each. A reply that `read` cannot read is none.
+  // The next round: one task frame for all parties, or one for each, null for those that are not asked. A reply that
+  // `read` cannot read is none.
   Result<Collected> ask(std::vector<transport::SharedFrame> tasks, const ReadReply& read = {});
   // The round is done and this is what came of it; on disk when it returns.
   Result<void> keep(const std::function<wire::Bytes()>& encoded_iterate);
   // The run is over and its result is safe: tells the parties and waits until each has said so back, as long
   // as the rules wait for an answer. Then the checkpoint goes.
   Result<void> close();
-  // Afterwards: who has not said so.
-  [[nodiscard]] std::string unheard() const;
+  // After close(): the parties that have not said so, by name.
+  [[nodiscard]] std::string not_told() const;
 
   [[nodiscard]] const Meter& meter() const { return meter_; }
   [[nodiscard]] double wait_seconds() const { return wait_seconds_; }
 
  private:
-  enum class State { kAway, kOpening, kReady };
-  struct Seat {
-    State state = State::kAway;
-    bool introduced = false;
-    bool left_out = false;  // did not admit the job, or not in time, and the run began without it
-    bool declined = false;  // said by a code that it will not go on; until it joins anew no round waits for it
-    bool barred = false;    // said what cannot be true: it has no part in the rest of the run, also when it joins anew
-    bool gave_up = false;   // faulted in this round, or declined; counts as missing
-    bool closed = false;
-    std::optional<Result<void>> read;  // what came of reading its reply to this round
-  };
   Exchange(transport::Channel& channel, Terms terms);
 
   Result<void> take(const transport::Arrival& arrival);
@@ -128,33 +128,32 @@ class Exchange {
   Result<void> take_reply(int party, const transport::SharedFrame& bytes, const wire::Frame& frame);
   Result<void> take_introduction(int party, const wire::Frame& frame);
   Result<void> take_fault(int party, const wire::Header& header);
-  [[nodiscard]] std::string_view why(privacy::FaultCode code) const;
   void tell_without(int party);
-  bool goes_on_without(int party, std::string_view because);
+  Result<void> go_on_without(int party, const Reason& reason);
   [[nodiscard]] bool below_quorum() const;
-  [[nodiscard]] bool quorum_introduced() const;
   Result<void> begin();
-  void begin_without_the_absent();
+  Result<void> begin_without_the_absent();
   void read_early(int party, std::string_view bytes);
   bool take_while_closing(int party, const wire::Header& header);
   void send(int party, const transport::SharedFrame& frame);
+  [[nodiscard]] transport::SharedFrame task_of(int party) const;
+  void send_tasks();
   void send_task(int party);
   void take_place(int party);
   void refuse(int party, const wire::Header& about, wire::Refusal why);
-  [[nodiscard]] wire::Unchecked unchecked() const { return channel_->vouches() ? wire::Unchecked::kAllowed : wire::Unchecked::kRefused; }
-  [[nodiscard]] bool enough(bool late) const;
-  [[nodiscard]] std::string names_of(const std::function<bool(std::size_t party)>& chosen) const;
-  [[nodiscard]] std::string missing() const;
-  [[nodiscard]] std::string away() const;
-  void say(const std::string& what) const;
-  void say_whom_it_waits_for(const std::string& news);
+  [[nodiscard]] wire::Unchecked unchecked() const {
+    return channel_->within_program() ? wire::Unchecked::kAllowed : wire::Unchecked::kRefused;
+  }
+  void say(const Event& event) const;
+  Awaited awaited();
+  void say_whom_the_round_waits_for();
   std::optional<transport::Arrival> next(transport::Clock::time_point deadline);
-  [[nodiscard]] const std::string& name_of(int party) const { return terms_.parties[static_cast<std::size_t>(party)]; }
+  [[nodiscard]] const std::string& name_of(int party) const { return seats_.name_of(party); }
 
   transport::Channel* channel_;
   Terms terms_;
   Expected expected_;
-  std::vector<Seat> seats_;
+  Seats seats_;
   Checkpoint kept_;
   Meter meter_;
   transport::SharedFrame opening_;
@@ -164,8 +163,8 @@ class Exchange {
   const ReadReply* read_ = nullptr;  // of the round that runs
   transport::SharedFrame closing_;   // null until the run is over
   double wait_seconds_ = 0;
-  std::string said_away_;                                                        // who was, when it was said last
-  std::string said_slow_;                                                        // whose answer lacked, likewise
+  std::vector<std::string> said_away_;                                           // who was, when it was said last
+  std::vector<std::string> said_slow_;                                           // whose answer lacked, likewise
   transport::Clock::time_point patience_ = transport::Clock::time_point::max();  // of the round that runs
 };
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "parley/core/files.h"
-#include "parley/core/text.h"
 
 namespace parley::rounds {
 
@@ -31,8 +30,8 @@ struct KeptFile {
   bool is_private = false;
   std::string data;
   static void fields(auto& self, auto&& visit) {
-    visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn, self.rounds_answered,
-          self.bytes_left, self.is_private, self.data);
+    visit(self.round, self.task_digest, self.reply, self.memory, self.over, self.job_digest, self.drawn,
+          self.rounds_answered, self.bytes_left, self.is_private, self.data);
   }
 };
 
@@ -92,13 +91,17 @@ bool knows_private_runs(const std::string& folder) {
 Handler::Handler(Admit admit, std::string folder, SiteObserver observer)
     : admit_(std::move(admit)), folder_(std::move(folder)), observer_(std::move(observer)) {}
 
-void Handler::tell(SiteEvent::What what, const wire::Header& about, std::size_t bytes, std::string text) {
-  if (observer_) observer_({what, about.run, about.round, bytes, std::move(text), kept_.so_far});
+void Handler::tell(const wire::Header& about, SiteEvent event) const {
+  if (!observer_) return;
+  event.run = about.run;
+  event.round = about.round;
+  event.so_far = kept_.so_far;
+  observer_(event);
 }
 
 Bytes Handler::refuse(const wire::Header& about, Refusal why) {
   Bytes frame = wire::make_frame({Kind::kRefuse, static_cast<std::uint8_t>(why), about.run, about.round});
-  tell(SiteEvent::What::kRefused, about, frame.size(), "a frame was refused: " + std::string(name(why)));
+  tell(about, {.what = SiteEvent::What::kRefused, .bytes = frame.size(), .refusal = why});
   return frame;
 }
 
@@ -112,7 +115,7 @@ Bytes Handler::past_lost(const wire::Header& about, const Error& why) {
 
 Bytes Handler::stay_out(const wire::Header& about, privacy::FaultCode code, const Error& why) {
   Bytes frame = wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(code), about.run, 0});
-  tell(SiteEvent::What::kNotAdmitted, about, frame.size(), why.message);
+  tell(about, {.what = SiteEvent::What::kNotAdmitted, .bytes = frame.size(), .why = why.message});
   return frame;
 }
 
@@ -133,12 +136,13 @@ Result<void> Handler::keep() {
                 .data = kept_.data};
   if (admission_.party != nullptr) file.memory = admission_.party->memory();
   if (admission_.drawn) file.drawn = admission_.drawn();
-  return write_atomically(file_of(*run_), wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
+  return write_atomically(file_of(*run_),
+                          wire::make_frame({.kind = Kind::kKept, .run = *run_, .round = kept_.round}, file));
 }
 
-// Of runs that are over little is kept, and of the oldest nothing: whoever opens one of those again finds a run that the
-// ledger knows and of which nothing is kept, which is refused (resuming.md). So it is with a private run that was never closed; an
-// open one begins anew.
+// Of runs that are over little is kept, and of the oldest nothing: whoever opens one of those again finds a run that
+// the ledger knows and of which nothing is kept, which is refused (resuming.md). So it is with a private run that was
+// never closed; an open one begins anew.
 void Handler::forget_old_runs() {
   namespace fs = std::filesystem;
   if (folder_.empty()) return;
@@ -147,7 +151,9 @@ void Handler::forget_old_runs() {
     fs::file_time_type when;
     wire::RunId run{};
     SoFar so_far;
-    auto operator<=>(const Past& other) const { return std::tie(answered, when, run) <=> std::tie(other.answered, other.when, other.run); }
+    auto operator<=>(const Past& other) const {
+      return std::tie(answered, when, run) <=> std::tie(other.answered, other.when, other.run);
+    }
   };
   std::vector<Past> over, open;
   std::error_code ignored;
@@ -156,7 +162,10 @@ void Handler::forget_old_runs() {
     if (!stored || stored->run == run_) continue;
     const KeptFile& file = stored->file;
     if (!file.over)
-      open.push_back({file.rounds_answered > 0, entry.last_write_time(ignored), stored->run, {file.rounds_answered, file.bytes_left}});
+      open.push_back({file.rounds_answered > 0,
+                      entry.last_write_time(ignored),
+                      stored->run,
+                      {file.rounds_answered, file.bytes_left}});
     else if (entry.file_size(ignored) <= kLargestOver)
       over.push_back({false, entry.last_write_time(ignored), stored->run, {}});
   }
@@ -166,7 +175,7 @@ void Handler::forget_old_runs() {
   for (std::size_t i = 0; i + kRunsOver <= over.size(); ++i) fs::remove(file_of(over[i].run), ignored);
   for (std::size_t i = 0; i + kRunsOpen <= open.size(); ++i) {
     fs::remove(file_of(open[i].run), ignored);
-    if (observer_) observer_({SiteEvent::What::kForgotten, open[i].run, 0, 0, {}, open[i].so_far});
+    if (observer_) observer_({.what = SiteEvent::What::kForgotten, .run = open[i].run, .so_far = open[i].so_far});
   }
 }
 
@@ -176,7 +185,8 @@ Result<std::optional<Handler::BroughtBack>> Handler::bring_back(const wire::RunI
   if (folder_.empty() || (!std::filesystem::exists(file_of(run), error) && !error)) return std::nullopt;
   auto stored = read_kept(file_of(run));
   if (!stored || stored->run != run)
-    return fail(failed(file_of(run) + ": what was kept of this run is damaged or of another version; it cannot be continued"));
+    return fail(
+        failed(file_of(run) + ": what was kept of this run is damaged or of another version; it cannot be continued"));
   KeptFile& file = stored->file;
   return BroughtBack{{file.round,
                       file.task_digest,
@@ -211,12 +221,10 @@ std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes, w
       return transport::shared(close(*frame));
     case Kind::kRefuse:
       // Answering a refusal with a refusal would never end.
-      if (frame->header.code == static_cast<std::uint8_t>(Refusal::kBegunWithout)) {
-        tell(SiteEvent::What::kLeftOut, frame->header, 0);
-        return std::nullopt;
-      }
-      tell(SiteEvent::What::kRefused, frame->header, 0,
-           "the coordinator refused a frame: " + std::string(name(static_cast<Refusal>(frame->header.code))));
+      if (const auto why = static_cast<Refusal>(frame->header.code); why == Refusal::kBegunWithout)
+        tell(frame->header, {.what = SiteEvent::What::kLeftOut});
+      else
+        tell(frame->header, {.what = SiteEvent::What::kRefusedByIt, .refusal = why});
       return std::nullopt;
     default:
       return transport::shared(refuse(frame->header, Refusal::kUnexpected));
@@ -225,7 +233,9 @@ std::optional<transport::SharedFrame> Handler::respond(std::string_view bytes, w
 
 Bytes Handler::open(const wire::Frame& frame) {
   const wire::Header& header = frame.header;
-  const auto ready = [&] { return wire::make_frame({.kind = Kind::kReady, .run = header.run}, std::string_view(admission_.introduction)); };
+  const auto ready = [&] {
+    return wire::make_frame({.kind = Kind::kReady, .run = header.run}, std::string_view(admission_.introduction));
+  };
   if (run_ == header.run && admission_.party != nullptr) return ready();  // the connection was lost, not the run
 
   const auto job_digest = static_cast<std::int64_t>(frame.checksum);
@@ -233,7 +243,8 @@ Bytes Handler::open(const wire::Frame& frame) {
   if (!found) return past_lost(header, found.error());
   const bool resumed = found->has_value();
   const BroughtBack back = resumed ? std::move(**found) : BroughtBack{.kept = {.job_digest = job_digest}};
-  if (back.kept.job_digest != job_digest) return not_admitted(header, failed("another job under the name of a run that was admitted here"));
+  if (back.kept.job_digest != job_digest)
+    return not_admitted(header, failed("another job under the name of a run that was admitted here"));
   if (back.kept.over) {
     run_ = header.run;
     admission_ = {};
@@ -256,7 +267,7 @@ Bytes Handler::open(const wire::Frame& frame) {
     return not_admitted(header, done.error());
   }
   forget_old_runs();
-  tell(SiteEvent::What::kOpened, header, 0, resumed ? "resumed" : "");
+  tell(header, {.what = SiteEvent::What::kOpened, .resumed = resumed});
   return ready();
 }
 
@@ -271,21 +282,23 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     if (digest != kept_.task_digest) return transport::shared(refuse(header, Refusal::kOtherTask));
     kept_.so_far.bytes += static_cast<std::int64_t>(kept_.reply->size());
     if (const auto done = keep(); !done) return stop(header, done.error());
-    tell(SiteEvent::What::kRepeated, header, kept_.reply->size());
+    tell(header, {.what = SiteEvent::What::kRepeated, .bytes = kept_.reply->size()});
     return kept_.reply;
   }
   if (admission_.rounds > 0 && header.round > admission_.rounds) {
-    Bytes fault = wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed), header.run, header.round});
-    tell(SiteEvent::What::kFaulted, header, fault.size(), "the job promises " + counted(admission_.rounds, "round"));
+    Bytes fault = wire::make_frame(
+        {Kind::kFault, static_cast<std::uint8_t>(privacy::FaultCode::kNotAllowed), header.run, header.round});
+    tell(header, {.what = SiteEvent::What::kBeyondPromise, .bytes = fault.size(), .promised = admission_.rounds});
     return transport::shared(std::move(fault));
   }
   Answered answered = admission_.party->answer(header, frame.payload);
   transport::SharedFrame answer = std::move(answered.frame);
   if (!answered.replied) {
-    tell(SiteEvent::What::kFaulted, header, answer->size(), admission_.party->last_error());
+    tell(header, {.what = SiteEvent::What::kFaulted, .bytes = answer->size(), .why = admission_.party->last_error()});
     return answer;
   }
-  kept_ = {header.round, digest, answer, false, kept_.job_digest, kept_.so_far, kept_.is_private, std::move(kept_.data)};
+  kept_ = {header.round,     digest,       answer,           false,
+           kept_.job_digest, kept_.so_far, kept_.is_private, std::move(kept_.data)};
   const auto safe = [&]() -> Result<void> {
     PARLEY_CHECK(keep());
     return admission_.leaving ? admission_.leaving(header.round, *answer) : Result<void>{};
@@ -296,7 +309,7 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
     kept_.so_far = before;
     return stop(header, done.error());
   }
-  tell(SiteEvent::What::kAnswered, header, answer->size());
+  tell(header, {.what = SiteEvent::What::kAnswered, .bytes = answer->size()});
   return answer;
 }
 
@@ -304,12 +317,13 @@ transport::SharedFrame Handler::task(const wire::Frame& frame) {
 transport::SharedFrame Handler::stop(const wire::Header& about, const Error& why) {
   admission_ = {};
   stopped_ = code_of(why, privacy::FaultCode::kPastLost);
-  tell(SiteEvent::What::kFaulted, about, 0, why.message);
+  tell(about, {.what = SiteEvent::What::kFaulted, .why = why.message});
   return stopped(about);
 }
 
 transport::SharedFrame Handler::stopped(const wire::Header& about) const {
-  return transport::shared(wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(*stopped_), about.run, about.round}));
+  return transport::shared(
+      wire::make_frame({Kind::kFault, static_cast<std::uint8_t>(*stopped_), about.run, about.round}));
 }
 
 Bytes Handler::close(const wire::Frame& frame) {
@@ -321,7 +335,7 @@ Bytes Handler::close(const wire::Frame& frame) {
     admission_ = {};
     const auto done = keep();
     forget_old_runs();
-    tell(SiteEvent::What::kClosed, header, 0, done ? "" : done.error().message);
+    tell(header, {.what = SiteEvent::What::kClosed, .why = done ? "" : done.error().message});
   }
   return wire::make_frame({.kind = Kind::kClose, .run = header.run, .round = header.round});
 }

@@ -1,23 +1,22 @@
 // The one handler behind all transports at a party: a frame in, a frame out.
 //
-//   open   the site admits the job (or not), the party introduces itself
-//   task   of a later round: answered, and the answer kept before it leaves
-//          of the round answered last, the same task: the kept bytes again; another task: refused
-//          of an earlier round: refused
-//          of a round that the job does not promise: not answered
-//   refuse the run began without this party: told to the site, and not answered
-//   close  the run is over, and stays over; said back, so that the coordinator need not wonder
+//   open     the site admits the job (or not), the party introduces itself
+//   task     of a later round, the next or not: answered, and the answer kept before it leaves
+//            of the round answered last, the same task: the kept bytes again; another task: refused
+//            of an earlier round: refused
+//            of a round that the job does not promise: not answered
+//   refuse   the run began without this party: told to the site, and not answered
+//   close    the run is over, and stays over; said back, so that the coordinator need not wonder
 //
 // Kept are the round, the reply, the party's memory, what a private run has drawn of its plan and how much has left, in
-// one file that is replaced whole. Hence, whenever the process is killed: an answer that was not kept has never left, so
-// computing it again reveals nothing twice; an answer that was kept is sent again bit for bit. Fresh noise for an
+// one file that is replaced whole. Hence, whenever the process is killed: an answer that was not kept has never left,
+// so computing it again reveals nothing twice; an answer that was kept is sent again bit for bit. Fresh noise for an
 // old round would be an unpaid release. The argument in full: privacy/ledger/resuming.md.
 //
-// Runs that were opened and never closed are bounded, like those that are over: the oldest is forgotten, first of those that have
-// answered nothing. Opened again, an open run begins anew, and one that was charged is refused by its ledger.
+// Runs that were opened and never closed are bounded, like those that are over: the oldest is forgotten, first of those
+// that have answered nothing. Opened again, an open run begins anew, and one that was charged is refused by its ledger.
 //
-// A bad frame is refused with a code. An answer that fails is a fault code; its text stays in the site's own
-// record.
+// A bad frame is refused with a code. An answer that fails is a fault code; its text stays in the site's own record.
 #pragma once
 #include <functional>
 #include <memory>
@@ -26,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "parley/rounds/events.h"
 #include "parley/rounds/party.h"
 #include "parley/transport/channel.h"
 
@@ -42,10 +42,11 @@ struct Opening {
 
 struct Admission {
   std::unique_ptr<Responder> party;
-  wire::Bytes introduction;                        // what the coordinator may know before the first round: public facts only
+  wire::Bytes introduction;  // what the coordinator may know before the first round: public facts only
   std::function<void(const Responder&)> at_close;  // the run is over: keep what stays here
-  std::int64_t rounds = 0;                         // that the job promises: a task of a later one is not answered; 0: any
-  // What the party computes with, as a digest that stays here: a run that is taken up again goes on with the same or not at all.
+  std::int64_t rounds = 0;  // that the job promises: a task of a later one is not answered; 0: any
+  // What the party computes with, as a digest that stays here: a run that is taken up again goes on with the same or
+  // not at all.
   std::string data;
   // Of a private run. How far it has used what it paid for: kept with every answer.
   std::function<wire::Bytes()> drawn;
@@ -57,36 +58,21 @@ struct Admission {
 // The site's own decision. An error is its own record; the coordinator learns a code.
 using Admit = std::function<Result<Admission>(const Opening&)>;
 
-// What of a run has left the site: kept with its answers, so that a site that is started again goes on counting.
-struct SoFar {
-  std::int64_t rounds = 0;  // answered
-  std::int64_t bytes = 0;   // of answers, and of those that were sent again
-};
 // Runs that were admitted with this folder and are not over.
 std::vector<std::pair<wire::RunId, SoFar>> unfinished_runs(const std::string& folder);
 
 // Whether any of those, or of the runs that are over and remembered, was private.
 bool knows_private_runs(const std::string& folder);
 
-// What happened, for the site's account; never sent.
-struct SiteEvent {
-  enum class What { kOpened, kNotAdmitted, kLeftOut, kAnswered, kRepeated, kFaulted, kRefused, kClosed, kForgotten };
-  What what = What::kOpened;
-  wire::RunId run{};
-  std::int64_t round = 0;
-  std::size_t bytes = 0;  // of the frame that leaves
-  std::string text;       // why
-  SoFar so_far;           // of the run, this included
-};
 using SiteObserver = std::function<void(const SiteEvent&)>;
 
 class Handler {
  public:
-  // `folder`: where answers are kept; empty: in memory only, for parties that live and die with their
-  // coordinator.
+  // `folder`: where answers are kept; empty: in memory only, for parties that live and die with their coordinator.
   Handler(Admit admit, std::string folder, SiteObserver observer = {});
 
-  std::optional<transport::SharedFrame> respond(std::string_view frame, wire::Unchecked unchecked = wire::Unchecked::kRefused);
+  std::optional<transport::SharedFrame> respond(std::string_view frame,
+                                                wire::Unchecked unchecked = wire::Unchecked::kRefused);
   [[nodiscard]] bool over() const { return kept_.over; }  // the run that was opened last was closed
 
  private:
@@ -119,7 +105,7 @@ class Handler {
   [[nodiscard]] std::string file_of(const wire::RunId& run) const;
   Result<void> keep();
   void forget_old_runs();
-  void tell(SiteEvent::What what, const wire::Header& about, std::size_t bytes, std::string text = {});
+  void tell(const wire::Header& about, SiteEvent event) const;
 
   Admit admit_;
   std::string folder_;

@@ -7,9 +7,11 @@ LocalParties::LocalParties(std::vector<Admission> parties) {
   std::vector<transport::Respond> respond;
   for (Admission& party : parties) {
     const auto waiting = std::make_shared<Admission>(std::move(party));
-    handlers_.push_back(std::make_unique<Handler>([waiting](const Opening&) -> Result<Admission> { return std::move(*waiting); }, ""));
-    respond.push_back(
-        [handler = handlers_.back().get()](std::string_view frame) { return handler->respond(frame, wire::Unchecked::kAllowed); });
+    handlers_.push_back(
+        std::make_unique<Handler>([waiting](const Opening&) -> Result<Admission> { return std::move(*waiting); }, ""));
+    respond.push_back([handler = handlers_.back().get()](std::string_view frame) {
+      return handler->respond(frame, wire::Unchecked::kAllowed);
+    });
   }
   channel_ = std::make_unique<transport::InProcess>(std::move(respond));
 }

@@ -22,11 +22,13 @@ double network_seconds(const Communication& communication, const Network& networ
 
 Meter::Meter(int parties) : round_(static_cast<std::size_t>(parties)) {
   communication_.per_party.resize(round_.size());
+  communication_.asked.resize(round_.size());
   communication_.answered.resize(round_.size());
 }
 
 void Meter::resume(Communication communication) {
   communication_ = std::move(communication);
+  communication_.asked.resize(round_.size());
   communication_.answered.resize(round_.size());
   communication_.per_party.resize(round_.size());  // a run killed before its first round has counted nothing
 }
@@ -37,11 +39,13 @@ void Meter::begin_round() {
 }
 
 void Meter::count_down(int party, std::size_t bytes) {
-  (in_round_ ? round_[static_cast<std::size_t>(party)].down : communication_.around.down) += static_cast<std::int64_t>(bytes);
+  (in_round_ ? round_[static_cast<std::size_t>(party)].down : communication_.around.down) +=
+      static_cast<std::int64_t>(bytes);
 }
 
 void Meter::count_up(int party, std::size_t bytes) {
-  (in_round_ ? round_[static_cast<std::size_t>(party)].up : communication_.around.up) += static_cast<std::int64_t>(bytes);
+  (in_round_ ? round_[static_cast<std::size_t>(party)].up : communication_.around.up) +=
+      static_cast<std::int64_t>(bytes);
 }
 
 void Meter::end_round() {

@@ -24,11 +24,12 @@ struct Communication {
   std::int64_t rounds = 0;
   Traffic around;                      // the rounds: the job to the parties, their introductions back, the end
   std::vector<Traffic> per_party;      // of the rounds
+  std::vector<std::int64_t> asked;     // rounds that were kept and asked for each party's answer
   std::vector<std::int64_t> answered;  // rounds, by each party
   std::int64_t longest_up = 0;         // sum over rounds of the largest upward total of a party
   std::int64_t longest_down = 0;
   static void fields(auto& self, auto&& visit) {
-    visit(self.rounds, self.around, self.per_party, self.answered, self.longest_up, self.longest_down);
+    visit(self.rounds, self.around, self.per_party, self.asked, self.answered, self.longest_up, self.longest_down);
   }
   [[nodiscard]] Traffic total() const;
 };
@@ -47,6 +48,8 @@ class Meter {
   // Tasks and what comes back for them; between rounds, what came too late.
   void count_down(int party, std::size_t bytes);
   void count_up(int party, std::size_t bytes);
+  // In a round that was kept.
+  void count_asked(int party) { ++communication_.asked[static_cast<std::size_t>(party)]; }
   // A reply that is used.
   void count_answer(int party) { ++communication_.answered[static_cast<std::size_t>(party)]; }
   // The rest, also while a round runs: whoever joins again is told the job and introduces itself.

@@ -1,5 +1,4 @@
-// What one party computes, the same behind every transport: a task in, the frame of a reply or of a fault
-// out.
+// What one party computes, the same behind every transport: a task in, the frame of a reply or of a fault out.
 //
 // What goes out is made from a Released reply or from a fault code, and from nothing else.
 #pragma once
@@ -58,8 +57,8 @@ class Tasks {
   void share() { shared_ = true; }
   Result<std::shared_ptr<const Task>> read(const wire::Header& request, std::string_view bytes) {
     const std::lock_guard lock(mutex_);
-    if (shared_ && task_ != nullptr && request.run == run_ && request.round == round_ && bytes.data() == bytes_.data() &&
-        bytes.size() == bytes_.size())
+    if (shared_ && task_ != nullptr && request.run == run_ && request.round == round_ &&
+        bytes.data() == bytes_.data() && bytes.size() == bytes_.size())
       return task_;
     std::shared_ptr<Task> task = std::exchange(task_, nullptr);
     if (task.use_count() != 1) task = std::make_shared<Task>();  // someone still computes with the last one
@@ -81,9 +80,9 @@ class Tasks {
 };
 
 template <Algorithm A>
-class Party final : public Responder {
+class AlgorithmParty final : public Responder {
  public:
-  Party(A algorithm, typename A::Data data, GateOfRound gate)
+  AlgorithmParty(A algorithm, typename A::Data data, GateOfRound gate)
       : algorithm_(std::move(algorithm)), data_(std::move(data)), gate_(std::move(gate)) {}
 
   Answered answer(const wire::Header& request, std::string_view task) override {
@@ -93,10 +92,14 @@ class Party final : public Responder {
     return {frames_.share(wire::make_answer(header, out, frames_.room())), !out.failed()};
   }
   [[nodiscard]] wire::Bytes memory() const override { return wire::encode(memory_); }
-  Result<void> restore(std::string_view memory) override { return wire::decode_to(memory_, memory, wire::Numbers::kAny); }
+  Result<void> restore(std::string_view memory) override {
+    return wire::decode_to(memory_, memory, wire::Numbers::kAny);
+  }
   [[nodiscard]] const std::string& last_error() const override { return last_error_; }
+  // For whoever runs all parties in this process.
+  [[nodiscard]] const typename A::Memory& state() const { return memory_; }
   void join(Responder& other) override {
-    auto* beside = dynamic_cast<Party*>(&other);
+    auto* beside = dynamic_cast<AlgorithmParty*>(&other);
     if (beside == nullptr) return;
     frames_ = beside->frames_;
     if constexpr (AsksAll<A>) {

@@ -1,5 +1,4 @@
-// All parties in this process: the same handler, exchange and bytes as between machines, over the in-process
-// channel.
+// All parties in this process: the same handler, exchange and bytes as between machines, over the in-process channel.
 #pragma once
 #include <fmt/format.h>
 
@@ -12,14 +11,15 @@ namespace parley::rounds {
 
 template <class Iterate>
 struct Simulated {
-  Outcome<Iterate> outcome;
+  DriveResult<Iterate> outcome;
   Communication communication;
 };
 
 template <Algorithm A>
 Result<Simulated<typename A::Iterate>> simulate(const A& algorithm, typename A::Iterate first,
-                                                std::vector<std::unique_ptr<Party<A>>> parties,
-                                                const RoundObserver<typename A::Iterate>& observer = {}, Rules rules = {}) {
+                                                std::vector<std::unique_ptr<AlgorithmParty<A>>> parties,
+                                                const RoundObserver<typename A::Iterate>& observer = {},
+                                                Rules rules = {}) {
   Terms terms{.rules = rules};
   std::vector<Admission> admitted;
   for (auto& party : parties) {

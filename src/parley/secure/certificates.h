@@ -35,8 +35,8 @@ struct Flaw {
   In in = In::kCertificate;
   std::string what;
 };
-// Why the others would not believe at the time `now` that whoever shows `own` is `name`: found before anybody is dialled,
-// where it can be told. Nothing when they would.
+// Why the others would not believe at the time `now` that whoever shows `own` is `name`: found before anybody is
+// dialled, where it can be told. Nothing when they would.
 std::optional<Flaw> flaw_of(const std::string& authority, const KeyPair& own, const std::string& name, std::time_t now);
 
 }  // namespace parley::secure

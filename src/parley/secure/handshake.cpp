@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -13,8 +10,9 @@
 
 #include <cerrno>
 #include <chrono>
-#include <memory>
 #include <utility>
+
+#include "parley/secure/openssl.h"
 
 namespace parley::secure {
 
@@ -22,23 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{2};
-
-template <auto free>
-struct Free {
-  template <class T>
-  void operator()(T* value) const {
-    free(value);
-  }
-};
-using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Free<SSL_free>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using Memory = std::unique_ptr<BIO, Free<BIO_free_all>>;
-
-Memory text_of(const std::string& pem) {
-  return Memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
 
 class Socket {
  public:
@@ -67,14 +48,16 @@ Socket dialled(const std::string& address, Clock::time_point until) {
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &wanted, &found) != 0) return Socket(-1);
-  const std::unique_ptr<addrinfo, Free<::freeaddrinfo>> freed(found);
+  const Owned<addrinfo, ::freeaddrinfo> freed(found);
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (socket.number() < 0) continue;
     int error = 0;
     socklen_t size = sizeof error;
     if (::connect(socket.number(), one->ai_addr, one->ai_addrlen) != 0 && errno != EINPROGRESS) continue;
-    if (socket.ready(POLLOUT, until) && ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) return socket;
+    if (socket.ready(POLLOUT, until) && ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
+        error == 0)
+      return socket;
   }
   return Socket(-1);
 }
@@ -84,13 +67,13 @@ Context context_of(const std::string& authority, const KeyPair& own) {
   Context context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return nullptr;
   const Memory roots = text_of(authority);
-  while (const Certificate root{PEM_read_bio_X509(roots.get(), nullptr, nullptr, nullptr)})
+  while (const Certificate root = next_certificate(roots))
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), root.get());
-  const Certificate certificate(PEM_read_bio_X509(text_of(own.certificate).get(), nullptr, nullptr, nullptr));
-  const auto no_passphrase = [](char*, int, int, void*) { return 0; };
-  const Key key(PEM_read_bio_PrivateKey(text_of(own.key).get(), nullptr, no_passphrase, nullptr));
+  const Certificate certificate = certificate_in(own.certificate);
+  const Key key = key_in(own.key);
   static constexpr unsigned char kHttp2[] = {2, 'h', '2'};
-  const bool good = certificate != nullptr && key != nullptr && SSL_CTX_use_certificate(context.get(), certificate.get()) == 1 &&
+  const bool good = certificate != nullptr && key != nullptr &&
+                    SSL_CTX_use_certificate(context.get(), certificate.get()) == 1 &&
                     SSL_CTX_use_PrivateKey(context.get(), key.get()) == 1 &&
                     SSL_CTX_set_alpn_protos(context.get(), kHttp2, sizeof kHttp2) == 0;
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
@@ -98,7 +81,7 @@ Context context_of(const std::string& authority, const KeyPair& own) {
 }
 
 std::string doubt_about_them(long found, const std::string& expected) {
-  const std::string theirs = "the certificate of who answers ";
+  const std::string theirs = "the certificate of whoever answers ";
   switch (found) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return theirs + "has expired, by the clock of this machine";
@@ -116,22 +99,23 @@ std::string doubt_about_them(long found, const std::string& expected) {
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
       return theirs + "is not from the authority in ca.pem";
     default:
-      return theirs + fmt::format("is not believed here: {}", X509_verify_cert_error_string(found));
+      return theirs + fmt::format("is not trusted here: {}", X509_verify_cert_error_string(found));
   }
 }
 
-// The other side has shown a certificate that is believed here, has been shown ours, and has ended. By its alert, if there was one;
-// gRPC sends none. Then the two certificates tell.
+// The other side has shown a certificate that is trusted here, has been shown ours, and has hung up. Its alert says
+// why, if there was one. gRPC sends none; then the two certificates tell.
 std::string doubt_about_us(const SSL& session, int alert) {
-  const std::string ours = "who answers does not believe this site's certificate: ";
+  const std::string ours = "whoever answers does not trust this site's certificate: ";
   const STACK_OF(X509)* chain = SSL_get0_verified_chain(&session);
   const X509* authority = chain == nullptr ? nullptr : sk_X509_value(chain, sk_X509_num(chain) - 1);
   X509* own = SSL_get_certificate(&session);
   if (alert < 0 && authority != nullptr && own != nullptr) {
-    if (X509_verify(own, X509_get0_pubkey(authority)) != 1) return ours + "it is not from the authority of theirs";
+    if (X509_verify(own, X509_get0_pubkey(authority)) != 1) return ours + "it is not from their authority";
     if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) return ours + "it has expired";
-    return "who answers hangs up when it is shown this site's certificate, in which nothing is wrong here: their ca.pem is of another "
-           "authority, the clock of their machine is wrong, or they just end";
+    return "whoever answers hangs up when shown this site's certificate, and nothing that can be seen here is wrong "
+           "with "
+           "it: their ca.pem is from another authority, the clock of their machine is wrong, or they are shutting down";
   }
   switch (alert) {
     case SSL_AD_UNKNOWN_CA:
@@ -150,7 +134,7 @@ std::string doubt_about_us(const SSL& session, int alert) {
   }
 }
 
-// Whoever hangs up while we write must not end this process: OpenSSL writes to sockets as to files.
+// A peer that hangs up while we write must not end this process: OpenSSL writes to sockets as to files.
 class WithoutBrokenPipes {
  public:
   WithoutBrokenPipes() {
@@ -174,7 +158,8 @@ class WithoutBrokenPipes {
 
 }  // namespace
 
-std::string doubt_of(const std::string& address, const std::string& authority, const KeyPair& own, const std::string& expected) {
+std::string doubt_of(const std::string& address, const std::string& authority, const KeyPair& own,
+                     const std::string& expected) {
   const auto until = Clock::now() + kPatience;
   const WithoutBrokenPipes safely;
   const Context context = context_of(authority, own);
@@ -182,7 +167,8 @@ std::string doubt_of(const std::string& address, const std::string& authority, c
   const Socket socket = dialled(address, until);
   std::string doubt;
   if (session != nullptr && socket.number() >= 0 && SSL_set_fd(session.get(), socket.number()) == 1 &&
-      SSL_set_tlsext_host_name(session.get(), expected.c_str()) == 1 && SSL_set1_host(session.get(), expected.c_str()) == 1) {
+      SSL_set_tlsext_host_name(session.get(), expected.c_str()) == 1 &&
+      SSL_set1_host(session.get(), expected.c_str()) == 1) {
     int alert = -1;
     SSL_set_ex_data(session.get(), 0, &alert);
     SSL_set_info_callback(session.get(), [](const SSL* about, int where, int what) {
@@ -190,7 +176,7 @@ std::string doubt_of(const std::string& address, const std::string& authority, c
     });
     bool shaken = false, spoken = false, ended = false;
     while (!spoken) {
-      // Whoever does not believe our certificate says so after the handshake is over for us; else it speaks HTTP/2.
+      // A peer that does not trust our certificate says so after the handshake is over for us; others speak HTTP/2.
       char heard = 0;
       const int done = shaken ? SSL_read(session.get(), &heard, 1) : SSL_connect(session.get());
       if (done == 1) {

@@ -1,6 +1,5 @@
-// The coordinator's end of a federation: frames to parties, and whatever comes back. The least that a
-// transport must offer; opening a run, rounds, deadlines, repeats and metering are built once on top
-// (rounds/exchange).
+// The coordinator's end of a federation: frames to parties, and whatever comes back. The least that a transport must
+// offer; opening a run, rounds, deadlines, repeats and metering are built once on top (rounds/exchange).
 //
 // At a party a transport hands each frame that arrives to one function and sends what it returns (Respond).
 #pragma once
@@ -27,7 +26,7 @@ struct Arrival {
     kFrame,
     kJoined,  // the party can be reached; whatever was sent before may be lost
     kLeft,
-    kWoken,  // nobody's: wake() was called
+    kWoken,  // of no party: wake() was called
   };
   What what = What::kFrame;
   int party = -1;
@@ -42,8 +41,8 @@ class Channel {
  public:
   virtual ~Channel() = default;
   [[nodiscard]] virtual int parties() const = 0;
-  // Frames pass between parts of one program, which vouches for them: they need no checksum.
-  [[nodiscard]] virtual bool vouches() const { return false; }
+  // Frames never leave the program, so they need no checksum.
+  [[nodiscard]] virtual bool within_program() const { return false; }
 
   // Queues the frame for each of the parties and returns at once. For a party that is away it is lost.
   virtual void send(std::span<const int> parties, const SharedFrame& frame) = 0;

@@ -14,7 +14,8 @@ namespace parley::wire {
 // Peers may send finite numbers only; a checkpoint brings back what was there.
 enum class Numbers { kFinite, kAny };
 
-// Of a list of texts or of messages. One of nothing but empty texts takes eight times its bytes in memory, and more while it grows.
+// Of a list of texts or of messages. One of nothing but empty texts takes eight times its bytes in memory, and more
+// while it grows.
 inline constexpr std::size_t kMostElements = std::size_t{1} << 24;
 
 class Decoder {
@@ -25,7 +26,9 @@ class Decoder {
     (take(field), ...);
   }
   // The rule that was broken first, or null.
-  [[nodiscard]] const char* broken() const { return broken_ != nullptr || rest_.empty() ? broken_ : "bytes are left over"; }
+  [[nodiscard]] const char* broken() const {
+    return broken_ != nullptr || rest_.empty() ? broken_ : "bytes are left over";
+  }
 
  private:
   void refuse(const char* rule) {
@@ -102,7 +105,8 @@ class Decoder {
     bulk(field.positions.data(), elements * sizeof(linalg::Index));
     linalg::Index least = 0;
     for (const linalg::Index position : field.positions) {
-      if (position < least || position >= field.size) return refuse("positions of a sparse vector must ascend and lie below its size");
+      if (position < least || position >= field.size)
+        return refuse("positions of a sparse vector must ascend and lie below its size");
       least = position + 1;
     }
     if (field.size < 0) return refuse("a vector cannot have a negative size");
@@ -119,7 +123,8 @@ template <Message T>
 Result<void> decode_to(T& message, std::string_view bytes, Numbers numbers = Numbers::kFinite) {
   Decoder decoder(bytes, numbers);
   T::fields(message, decoder);
-  if (decoder.broken() != nullptr) return fail(Error{Fault::kBadInput, std::string("message refused: ") + decoder.broken()});
+  if (decoder.broken() != nullptr)
+    return fail(Error{Fault::kBadInput, std::string("message refused: ") + decoder.broken()});
   return {};
 }
 

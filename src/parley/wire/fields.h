@@ -7,9 +7,10 @@
 //   };
 //
 // Encoder, decoder and size are visitors of that list, so they cannot drift apart. A field is one of
-//   bool, int, std::int64_t, double, std::string, linalg::SparseVector, another message, or a std::vector of
-//   these.
-// Beside them std::vector<float> and std::vector<linalg::Index> for bulk. An empty list is `visit()`.
+//   bool, int, std::int64_t, double, std::string, linalg::SparseVector, another message,
+//   or a std::vector of these;
+//   std::vector<float> and std::vector<linalg::Index>, for bulk.
+// An empty list is `visit()`.
 //
 // On the wire (little endian, in the order of the list, nothing between):
 //   bool 1 byte; int 4; int64 and double 8; text and vectors a 4-byte count, then the elements;
@@ -33,6 +34,7 @@ concept Message = requires(T& message) {
 };
 
 template <class T>
-concept Number = std::same_as<T, int> || std::same_as<T, std::int64_t> || std::same_as<T, double> || std::same_as<T, float>;
+concept Number =
+    std::same_as<T, int> || std::same_as<T, std::int64_t> || std::same_as<T, double> || std::same_as<T, float>;
 
 }  // namespace parley::wire

@@ -74,9 +74,14 @@ void begin_frame(Bytes& frame) {
 
 void seal_frame(Bytes& frame, const Header& header) {
   assert(frame.size() >= kHeaderBytes);
-  Layout layout{
-      kMagic, kProtocolVersion, static_cast<std::uint8_t>(header.kind), header.code, header.run, header.round, frame.size() - kHeaderBytes,
-      0};
+  Layout layout{kMagic,
+                kProtocolVersion,
+                static_cast<std::uint8_t>(header.kind),
+                header.code,
+                header.run,
+                header.round,
+                frame.size() - kHeaderBytes,
+                0};
   std::memcpy(frame.data(), &layout, sizeof layout);
   if (!header.checked) return;
   layout.checksum = checksum(frame);

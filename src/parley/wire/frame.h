@@ -101,8 +101,8 @@ Bytes make_answer(Header header, const privacy::Outgoing<T>& outgoing, Bytes roo
 // be believed.
 std::size_t promised_size(std::string_view beginning);
 
-// Whether a frame may come without a checksum: between parts of one program, which vouches for it. From anybody else it is
-// damaged: tasks and jobs are told apart by their checksums.
+// Whether a frame may come without a checksum, as it may where frames never leave the program. Anywhere else such a
+// frame counts as damaged: tasks and jobs are told apart by their checksums.
 enum class Unchecked { kRefused, kAllowed };
 
 tl::expected<Frame, Refusal> read_frame(std::string_view bytes, std::size_t limit = kDefaultLimit,

@@ -1,5 +1,5 @@
-// How large the numbers of a message are. What a peer sends is finite (decode.h) and may still be absurd: one number of 1e300
-// is more than any sum survives.
+// How large the numbers of a message are. What a peer sends is finite (decode.h) and may still be absurd: one number of
+// 1e300 is more than any sum survives.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -78,14 +78,18 @@ TEST(Calibration, SelectAndReleaseStaysWithinTheTarget) {
 }
 
 TEST(Calibration, LossDistributionNeedsLessNoiseThanZcdp) {
-  const auto zcdp =
-      select_and_release_noise(target(1, 1e-6), {.steps = 20, .share = 0.5, .noise = ValueNoise::kGaussian}, Accountant::kZcdp).value();
-  const auto best = select_and_release_noise(target(1, 1e-6), {.steps = 20, .share = 0.5, .noise = ValueNoise::kGaussian}).value();
+  const auto zcdp = select_and_release_noise(
+                        target(1, 1e-6), {.steps = 20, .share = 0.5, .noise = ValueNoise::kGaussian}, Accountant::kZcdp)
+                        .value();
+  const auto best =
+      select_and_release_noise(target(1, 1e-6), {.steps = 20, .share = 0.5, .noise = ValueNoise::kGaussian}).value();
   EXPECT_NEAR(zcdp.selection_epsilon, std::sqrt(8 * 0.024356 / 40), 1e-4);
   EXPECT_GT(best.selection_epsilon, zcdp.selection_epsilon);
   EXPECT_LT(best.value_multiplier, zcdp.value_multiplier);
   const auto values_by_zcdp =
-      select_and_release_noise(target(1, 1e-6), {.steps = 20, .share = 0, .noise = ValueNoise::kGaussian}, Accountant::kZcdp).value();
+      select_and_release_noise(target(1, 1e-6), {.steps = 20, .share = 0, .noise = ValueNoise::kGaussian},
+                               Accountant::kZcdp)
+          .value();
   EXPECT_LT(gaussian_noise(target(1, 1e-6), 20).value(), values_by_zcdp.value_multiplier / 1.05);
 }
 
@@ -119,6 +123,7 @@ TEST(Calibration, SampledNoiseAtHugeEpsilonIsThatWithoutSamplingAndWithinTheTarg
       EXPECT_LE(*epsilon_at(plan, target.delta), 1e6);
       EXPECT_GT(*epsilon_at({neighbours, {{SubsampledGaussian{0.5 * noise, 0.1}, steps}}}, target.delta), 2e6);
       // And it never costs more than without sampling.
-      EXPECT_LE(*epsilon_at(plan, target.delta), 1.001 * *epsilon_at({neighbours, {{SubsampledGaussian{noise, 1}, steps}}}, target.delta));
+      EXPECT_LE(*epsilon_at(plan, target.delta),
+                1.001 * *epsilon_at({neighbours, {{SubsampledGaussian{noise, 1}, steps}}}, target.delta));
     }
 }

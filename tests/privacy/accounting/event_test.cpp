@@ -60,7 +60,8 @@ TEST(Event, UnknownKeyIsAnError) {
 
 TEST(Event, NeighboursAreNeverGuessed) {
   EXPECT_THAT(why_not(R"({"events":[]})"), HasSubstr("neighbours: is required"));
-  EXPECT_THAT(why_not(R"({"neighbours":"both","events":[]})"), HasSubstr("must be replace-one or add-remove (got 'both')"));
+  EXPECT_THAT(why_not(R"({"neighbours":"both","events":[]})"),
+              HasSubstr("must be replace-one or add-remove (got 'both')"));
 }
 
 TEST(Event, BrokenJsonNamesTheLine) {
@@ -78,10 +79,10 @@ TEST(Event, SigmaZeroIsRefused) {
 TEST(Event, NotANumberIsRefusedInEveryField) {
   const double nan = std::nan("");
   for (const Mechanism& bad :
-       {Mechanism{Gaussian{nan, 1}}, Mechanism{Gaussian{1, nan}}, Mechanism{Laplace{nan, 1}}, Mechanism{Laplace{1, nan}},
-        Mechanism{DiscreteGaussian{nan, 1}}, Mechanism{DiscreteLaplace{1, nan}}, Mechanism{Exponential{nan}}, Mechanism{Pure{nan}},
-        Mechanism{ApproxDp{nan, 0.1}}, Mechanism{ApproxDp{1, nan}}, Mechanism{Zcdp{nan}}, Mechanism{SubsampledGaussian{nan, 0.1}},
-        Mechanism{SubsampledGaussian{1, nan}}})
+       {Mechanism{Gaussian{nan, 1}}, Mechanism{Gaussian{1, nan}}, Mechanism{Laplace{nan, 1}},
+        Mechanism{Laplace{1, nan}}, Mechanism{DiscreteGaussian{nan, 1}}, Mechanism{DiscreteLaplace{1, nan}},
+        Mechanism{Exponential{nan}}, Mechanism{Pure{nan}}, Mechanism{ApproxDp{nan, 0.1}}, Mechanism{ApproxDp{1, nan}},
+        Mechanism{Zcdp{nan}}, Mechanism{SubsampledGaussian{nan, 0.1}}, Mechanism{SubsampledGaussian{1, nan}}})
     EXPECT_FALSE(validate(bad)) << name(bad);
 }
 
@@ -117,8 +118,10 @@ TEST(Event, SensitivityHasNoDefault) {
 
 TEST(Event, CountsThatOverflowAreRefused) {
   for (const char* bad : {"0", "-1", "1.5", "1e300", "9223372036854775808", "1000000000001", "\"3\""})
-    EXPECT_THAT(why_not(std::string(R"({"neighbours":"add-remove","events":[{"mechanism":"pure","epsilon":1,"count":)") + bad + "}]}"),
-                HasSubstr("events[0].count: must be a whole number from 1 to 1000000000000"))
+    EXPECT_THAT(
+        why_not(std::string(R"({"neighbours":"add-remove","events":[{"mechanism":"pure","epsilon":1,"count":)") + bad +
+                "}]}"),
+        HasSubstr("events[0].count: must be a whole number from 1 to 1000000000000"))
         << bad;
 }
 

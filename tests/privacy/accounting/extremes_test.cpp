@@ -1,4 +1,5 @@
 // Where parameters are so large or small that numbers could fail: never too low an answer, and never none in silence.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +67,8 @@ TEST(Extremes, LessNoiseNeverCostsLess) {
 }
 
 TEST(Extremes, AlmostNoNoiseIsRefused) {
-  for (const double noise : {1e-10, 1e-160, 1e-300}) EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{noise, 0.5}}, "plan"));
+  for (const double noise : {1e-10, 1e-160, 1e-300})
+    EXPECT_FALSE(validate(Mechanism{SubsampledGaussian{noise, 0.5}}, "plan"));
   EXPECT_FALSE(validate(Mechanism{Gaussian{1e-200, 1e200}}, "plan"));
   EXPECT_FALSE(validate(Mechanism{Pure{1e-200}}, "plan"));
 }
@@ -97,7 +99,8 @@ TEST(Extremes, CalibrationStaysWithinItsTarget) {
     double epsilon, delta, rate;
     std::int64_t steps;
   };
-  const std::vector<Case> cases{{0.3, 5.43e-7, 0.00728, 6}, {1e-6, 1e-9, 0.01, 1'000'000}, {0.01, 1e-6, 0.1, 3}, {5, 1e-5, 0.5, 2}};
+  const std::vector<Case> cases{
+      {0.3, 5.43e-7, 0.00728, 6}, {1e-6, 1e-9, 0.01, 1'000'000}, {0.01, 1e-6, 0.1, 3}, {5, 1e-5, 0.5, 2}};
   for (const auto& [epsilon, delta, rate, steps] : cases) {
     const Target target{Epsilon::make(epsilon).value(), Delta::make(delta).value(), Neighbours::kAddRemove};
     const auto noise = sampled_gaussian_noise(target, rate, steps);

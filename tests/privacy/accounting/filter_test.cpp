@@ -28,7 +28,8 @@ int allowed(Filter& filter, const Mechanism& mechanism) {
 }  // namespace
 
 TEST(Filter, WhatItLetsThroughStaysWithinTheBudget) {
-  for (const Mechanism& m : {Mechanism{Gaussian{20, 1}}, Mechanism{Exponential{0.05}}, Mechanism{Laplace{25, 1}}, Mechanism{Pure{0.03}}}) {
+  for (const Mechanism& m :
+       {Mechanism{Gaussian{20, 1}}, Mechanism{Exponential{0.05}}, Mechanism{Laplace{25, 1}}, Mechanism{Pure{0.03}}}) {
     Filter filter = Filter::make(budget(1, 1e-6)).value();
     const int count = allowed(filter, m);
     ASSERT_GT(count, 10) << name(m);
@@ -104,7 +105,8 @@ TEST(Filter, RefusesWhatIsNotAMechanism) {
 }
 
 TEST(PlannedFilter, AllowsThePlanInAnyOrderAndNotOneMore) {
-  PlannedFilter filter = PlannedFilter::make({kRelation, {{Gaussian{5, 1}, 2}, {Exponential{0.1}, 2}, {Gaussian{5, 1}, 1}}}).value();
+  PlannedFilter filter =
+      PlannedFilter::make({kRelation, {{Gaussian{5, 1}, 2}, {Exponential{0.1}, 2}, {Gaussian{5, 1}, 1}}}).value();
   EXPECT_TRUE(filter.charge({Exponential{0.1}, 1}, kRelation));
   EXPECT_TRUE(filter.charge({Gaussian{5, 1}, 3}, kRelation));
   EXPECT_TRUE(filter.charge({Exponential{0.1}, 1}, kRelation));

@@ -59,7 +59,8 @@ TEST(RandomRepetitions, CostAtLeastTheFormulaAtEveryOrder) {
   double least = INFINITY;
   for (double a = 1.01; a < 1e4; a *= 1.003) {
     double constant = std::log(inverse);
-    for (double b = 1.001; b < 1e4; b *= 1.01) constant = std::min(constant, (1 - 1 / b) * b * rho + std::log(inverse) / b);
+    for (double b = 1.001; b < 1e4; b *= 1.01)
+      constant = std::min(constant, (1 - 1 / b) * b * rho + std::log(inverse) / b);
     const double divergence = a * rho + constant + log_mean / (a - 1);
     least = std::min(least, divergence + std::log1p(-1 / a) - std::log(1e-6 * a) / (a - 1));
   }

@@ -1,5 +1,6 @@
 // Every case of the reference vectors, each by the accountant its method names. Below the tolerance means
 // claiming more privacy than there is; above means loose.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "parley/privacy/accounting/profile.h"
 #include "parley/privacy/accounting/renyi.h"
 #include "parley/privacy/accounting/textbook.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/shared.h"
 
 using namespace parley::privacy;
@@ -67,7 +69,8 @@ Plan plan_of(const Case& c) {
 }
 
 double ask(const Case& c, const Plan& plan, Accountant accountant) {
-  if (c.text("quantity") == "epsilon") return epsilon_at(plan, Delta::make(c.query("delta")).value(), accountant).value();
+  if (c.text("quantity") == "epsilon")
+    return epsilon_at(plan, Delta::make(c.query("delta")).value(), accountant).value();
   return delta_at(plan, c.query("epsilon"), accountant).value();
 }
 
@@ -77,15 +80,18 @@ double classic_rho(const Plan& plan) {
   for (const Event& event : plan.events) {
     const auto* laplace = std::get_if<Laplace>(&event.mechanism);
     const double e = laplace == nullptr ? 0 : laplace->sensitivity / laplace->scale;
-    rho += static_cast<double>(event.count) * (laplace == nullptr ? accounting::zcdp(event.mechanism, plan.neighbours) : e * e / 2);
+    rho += static_cast<double>(event.count) *
+           (laplace == nullptr ? accounting::zcdp(event.mechanism, plan.neighbours) : e * e / 2);
   }
   return rho;
 }
 
 double zcdp_by(const Case& c, double rho, bool classic) {
   const bool epsilon = c.text("quantity") == "epsilon";
-  if (classic) return epsilon ? textbook::zcdp_epsilon(rho, c.query("delta")) : textbook::zcdp_delta(rho, c.query("epsilon"));
-  return epsilon ? accounting::epsilon_from_zcdp(rho, c.query("delta")) : accounting::delta_from_zcdp(rho, c.query("epsilon"));
+  if (classic)
+    return epsilon ? textbook::zcdp_epsilon(rho, c.query("delta")) : textbook::zcdp_delta(rho, c.query("epsilon"));
+  return epsilon ? accounting::epsilon_from_zcdp(rho, c.query("delta"))
+                 : accounting::delta_from_zcdp(rho, c.query("epsilon"));
 }
 
 std::optional<double> calibrated(const Case& c) {
@@ -93,7 +99,8 @@ std::optional<double> calibrated(const Case& c) {
   const auto quantity = c.text("quantity");
   const double epsilon = c.query("epsilon"), delta = c.query("delta");
   const Target target{Epsilon::make(epsilon).value(), Delta::make(delta).value(), c.neighbours()};
-  if (quantity == "rho") return method == "zcdp_cks" ? accounting::zcdp_within(epsilon, delta) : textbook::zcdp_rho(epsilon, delta);
+  if (quantity == "rho")
+    return method == "zcdp_cks" ? accounting::zcdp_within(epsilon, delta) : textbook::zcdp_rho(epsilon, delta);
   if (quantity == "sigma") {
     if (method == "balle_wang_analytic") return gaussian_noise(target, c.count()).value();
     if (method == "classic_sqrt2ln125") return textbook::gaussian_sigma(epsilon, delta);
@@ -127,7 +134,8 @@ std::optional<double> answer(const Case& c) {
   const Json& query = c.json.at("query");
   if (query.contains("epsilon") && query.contains("delta")) return calibrated(c);
   if (method == "amplification")
-    return textbook::amplified_epsilon(c.first().at("inner").at("epsilon").get<double>(), c.first().at("q").get<double>());
+    return textbook::amplified_epsilon(c.first().at("inner").at("epsilon").get<double>(),
+                                       c.first().at("q").get<double>());
 
   const Plan plan = plan_of(c);
   const auto steps = plan.events.size() == 1 ? c.count() : 0;
@@ -152,10 +160,12 @@ std::optional<double> answer(const Case& c) {
   if (method == "cesar_rogers") return textbook::bounded_range_renyi(c.step_epsilon(), c.query("alpha"));
   if (method == "bounded_range_tight") {
     double worst = 0;
-    for (double t = 1e-6; t < 1e6; t *= 1.01) worst = std::max(worst, accounting::renyi_bounded_range(c.step_epsilon(), 1 + t) / (1 + t));
+    for (double t = 1e-6; t < 1e6; t *= 1.01)
+      worst = std::max(worst, accounting::renyi_bounded_range(c.step_epsilon(), 1 + t) / (1 + t));
     return worst;
   }
-  if (method == "eps2_over_8" || method == "zcdp_laplace_tight") return accounting::zcdp(plan.events.at(0).mechanism, plan.neighbours);
+  if (method == "eps2_over_8" || method == "zcdp_laplace_tight")
+    return accounting::zcdp(plan.events.at(0).mechanism, plan.neighbours);
   if (method == "zcdp_pure_dp") return classic_rho(plan);
   if (method == "zcdp_pure_dp_tight") return accounting::zcdp(Pure{c.step_epsilon()}, plan.neighbours);
   if (method == "zcdp_classic") return zcdp_by(c, classic_rho(plan), true);
@@ -164,7 +174,8 @@ std::optional<double> answer(const Case& c) {
   if (method == "basic") return pure_epsilon(plan).value();
   if (method == "kov_optimal") return ask(c, plan, Accountant::kKov);
   const double step_delta = c.first().contains("delta") ? c.first().at("delta").get<double>() : 0;
-  if (method == "drv") return textbook::advanced_composition_epsilon(c.step_epsilon(), steps, c.query("delta"), step_delta);
+  if (method == "drv")
+    return textbook::advanced_composition_epsilon(c.step_epsilon(), steps, c.query("delta"), step_delta);
   if (method == "kov_closed_form") return textbook::kov_closed_form_epsilon(c.step_epsilon(), steps, c.query("delta"));
   if (method == "kov_lattice") return textbook::kov_lattice_epsilon(c.step_epsilon(), steps, c.query("delta"));
   return std::nullopt;
@@ -176,6 +187,7 @@ class AccountingVectors : public testing::TestWithParam<const char*> {};
 }  // namespace
 
 TEST_P(AccountingVectors, HoldWithinToleranceAndNeverOptimistic) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   const auto folder = parley::test::shared();
   if (!folder) GTEST_SKIP() << "needs shared/vectors/accounting.json beside the source tree (or PARLEY_SHARED)";
   std::ifstream file(*folder / "vectors" / "accounting.json");
@@ -195,9 +207,9 @@ TEST_P(AccountingVectors, HoldWithinToleranceAndNeverOptimistic) {
     const double high = value * (1 + json.at("tol_above_rel").get<double>()) + json.at("tol_abs").get<double>();
     if (!(*got >= low && *got <= high)) {
       ++wrong;
-      ADD_FAILURE() << c.text("id") << " " << c.text("method") << " " << c.text("quantity") << ": got " << *got << ", want " << value
-                    << ", relative " << *got / value - 1 << (*got < low ? " BELOW" : " above") << "\n  " << json.at("composition").dump()
-                    << " " << json.at("query").dump();
+      ADD_FAILURE() << c.text("id") << " " << c.text("method") << " " << c.text("quantity") << ": got " << *got
+                    << ", want " << value << ", relative " << *got / value - 1 << (*got < low ? " BELOW" : " above")
+                    << "\n  " << json.at("composition").dump() << " " << json.at("query").dump();
     }
     if (wrong > 20) break;
   }
@@ -206,8 +218,10 @@ TEST_P(AccountingVectors, HoldWithinToleranceAndNeverOptimistic) {
 
 INSTANTIATE_TEST_SUITE_P(Families, AccountingVectors,
                          testing::Values("gaussian_single", "gaussian_calibration", "amplification_poisson_pure",
-                                         "discrete_gaussian_single", "gaussian_composed", "laplace_single", "laplace_rdp", "laplace_zcdp",
-                                         "laplace_composed", "zcdp_to_dp", "zcdp_calibration", "advanced_composition", "em_rdp", "em_zcdp",
-                                         "em_composed", "em_single", "rdp_subsampled_gaussian", "heterogeneous", "dpsgd_calibration",
-                                         "dpfw_calibration", "poisson_subsampled_gaussian_replace_one", "poisson_subsampled_gaussian"),
+                                         "discrete_gaussian_single", "gaussian_composed", "laplace_single",
+                                         "laplace_rdp", "laplace_zcdp", "laplace_composed", "zcdp_to_dp",
+                                         "zcdp_calibration", "advanced_composition", "em_rdp", "em_zcdp", "em_composed",
+                                         "em_single", "rdp_subsampled_gaussian", "heterogeneous", "dpsgd_calibration",
+                                         "dpfw_calibration", "poisson_subsampled_gaussian_replace_one",
+                                         "poisson_subsampled_gaussian"),
                          [](const auto& family) { return std::string(family.param); });

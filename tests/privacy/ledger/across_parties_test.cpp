@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/privacy/ledger/across_parties.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/privacy/ledger/ledger.h"
 
 #include <fmt/format.h>
@@ -166,7 +167,8 @@ TEST_F(LedgerTest, NothingIsChargedForNothing) {
   EXPECT_EQ(ledger.entries()->size(), before);
 }
 
-// Threads that are written for by another one hear of it when it is on disk, not before: another connection sees what was committed.
+// Threads that are written for by another one hear of it when it is on disk, not before: another connection sees what
+// was committed.
 TEST_F(LedgerTest, AReceiptIsOnDiskWhoeverWroteIt) {
   Ledger ledger = opened();
   ASSERT_TRUE(ledger.set_budget(kPatients, budget(1e6, 1e-6)));
@@ -246,12 +248,13 @@ TEST_P(TamperedLedger, Shows) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, TamperedLedger,
-    ::testing::Values(
-        "UPDATE entry SET content = replace(content, '0.1', '0.01') WHERE number = 3", "DELETE FROM entry WHERE number = 3",
-        "DELETE FROM entry WHERE number = 4", "UPDATE entry SET data_set = 'others' WHERE number = 2",
-        "DELETE FROM entry WHERE number = 4; UPDATE head SET number = 3",
-        "INSERT INTO entry SELECT 5, time, kind, data_set, unit, neighbours, run, 'd', content, hash FROM entry WHERE number = 4",
-        "DELETE FROM head"));
+    ::testing::Values("UPDATE entry SET content = replace(content, '0.1', '0.01') WHERE number = 3",
+                      "DELETE FROM entry WHERE number = 3", "DELETE FROM entry WHERE number = 4",
+                      "UPDATE entry SET data_set = 'others' WHERE number = 2",
+                      "DELETE FROM entry WHERE number = 4; UPDATE head SET number = 3",
+                      "INSERT INTO entry SELECT 5, time, kind, data_set, unit, neighbours, run, 'd', content, hash "
+                      "FROM entry WHERE number = 4",
+                      "DELETE FROM head"));
 
 TEST_F(LedgerTest, TheFileItselfRefusesChanges) {
   {
@@ -325,7 +328,8 @@ TEST_F(LedgerTest, TheFileAloneKnowsBudgetsAndPlans) {
     return *copy->spent(kPatients);
   };
   EXPECT_TRUE(copied("first").budget);
-  ASSERT_TRUE(ledger.charge_plan(kPatients, {.run = "run", .key = "a", .step = {{Pure{0.1}, 1}}, .steps = 5, .delta = *Delta::make(1e-6)}));
+  ASSERT_TRUE(ledger.charge_plan(
+      kPatients, {.run = "run", .key = "a", .step = {{Pure{0.1}, 1}}, .steps = 5, .delta = *Delta::make(1e-6)}));
   EXPECT_EQ(copied("second").releases, 5);
 }
 
@@ -412,7 +416,8 @@ TEST_F(LedgerTest, RefusesANewerLayoutAndLeavesItAlone) {
 
 TEST_F(LedgerTest, SaysClearlyThatTheFileIsNotThatOfALedger) {
   { Ledger ledger = opened(); }
-  for (const char* change : {"PRAGMA user_version = 0", "PRAGMA user_version = -5", "PRAGMA user_version = 1; DROP TABLE head"}) {
+  for (const char* change :
+       {"PRAGMA user_version = 0", "PRAGMA user_version = -5", "PRAGMA user_version = 1; DROP TABLE head"}) {
     run_sql(folder_.path(), change);
     for (const auto& ledger : {Ledger::open(folder_.path()), Ledger::open_read_only(folder_.path())}) {
       ASSERT_FALSE(ledger) << change;

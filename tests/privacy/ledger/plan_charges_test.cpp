@@ -1,4 +1,5 @@
 // Whole plans in the ledger, under the conditions that lose money elsewhere.
+// labels: threads
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -48,7 +49,8 @@ TEST_F(PlanChargesTest, ProcessesTogetherNeverOverspend) {
     auto ledger = Ledger::open(folder_.path());
     int own = 0;
     for (int i = 0; ledger && i < 10; ++i)
-      if (const auto receipt = ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 4)))
+      if (const auto receipt =
+              ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 4)))
         own += static_cast<int>(receipt->steps);
     return own;
   });
@@ -68,7 +70,8 @@ TEST_F(PlanChargesTest, ALedgerThatOthersChargeCanBeOpened) {
     int own = 0;
     for (int i = 0; i < 40; ++i) {
       auto ledger = Ledger::open(folder_.path());
-      if (!ledger || !ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 1))) ++own;
+      if (!ledger || !ledger->charge_plan(kPatients, request(std::to_string(p) + "/" + std::to_string(i), 0.02, 1)))
+        ++own;
     }
     return own;
   });
@@ -80,7 +83,8 @@ TEST_F(PlanChargesTest, SurviveKillAtAnyPoint) {
   std::int64_t said = 0;
   for (int trial = 0; trial < 8; ++trial) {
     said += said_until_killed(folder_.path(), trial + 1, [&](Ledger& ledger, int i) {
-      return ledger.charge_plan(kPatients, request(std::to_string(trial) + "/" + std::to_string(i), 1e-3, 3)).has_value();
+      return ledger.charge_plan(kPatients, request(std::to_string(trial) + "/" + std::to_string(i), 1e-3, 3))
+          .has_value();
     });
     EXPECT_GT(said, trial);
     Ledger ledger = opened();
@@ -109,7 +113,8 @@ TEST_F(PlanChargesTest, RefuseWhatIsNoPlan) {
   EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, 0)));
   EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, -3)));
   EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, INT64_MAX)));
-  EXPECT_FALSE(ledger.charge_plan(kPatients, {.run = "a", .key = "k", .step = {{Unprotected{}, 1}}, .steps = 1, .delta = kDelta}));
+  EXPECT_FALSE(ledger.charge_plan(kPatients,
+                                  {.run = "a", .key = "k", .step = {{Unprotected{}, 1}}, .steps = 1, .delta = kDelta}));
   EXPECT_EQ(ledger.spent(kPatients)->charges, 0);
   ASSERT_TRUE(ledger.charge_plan(kPatients, request("a", 0.1, 1)));
   EXPECT_FALSE(ledger.charge_plan(kPatients, request("a", 0.1, 1))) << "a run and key pay once";
@@ -127,11 +132,13 @@ TEST_F(PlanChargesTest, ALoweredBudgetCountsThePlansBefore) {
   EXPECT_EQ(ledger.charge_plan(kPatients, request("c", 0.04, 5))->steps, 2);
 }
 
-// The filter shares delta among its rules. What it does not count as within a budget is overspent, though fixed steps would cost less.
+// The filter shares delta among its rules. What it does not count as within a budget is overspent, though fixed steps
+// would cost less.
 TEST_F(PlanChargesTest, ABudgetThatDoesNotAdmitThePastIsOverspent) {
   Ledger ledger = opened();
   const Plan plan{kPatients.neighbours, {{Gaussian{20, 1}, 10}}};
-  const PlanRequest gaussians{.run = "a", .key = "plan", .once = plan.events, .step = {{Pure{1e-9}, 1}}, .steps = 1, .delta = kDelta};
+  const PlanRequest gaussians{
+      .run = "a", .key = "plan", .once = plan.events, .step = {{Pure{1e-9}, 1}}, .steps = 1, .delta = kDelta};
   ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(2.0), kDelta, Composition::kSteps}));
   ASSERT_TRUE(ledger.charge_plan(kPatients, gaussians));
   EXPECT_FALSE(ledger.spent(kPatients)->overspent);
@@ -141,8 +148,8 @@ TEST_F(PlanChargesTest, ABudgetThatDoesNotAdmitThePastIsOverspent) {
   EXPECT_TRUE(ledger.spent(kPatients)->overspent);
 }
 
-// A budget by steps asks the filter, and the plan has its price all the same: the run claims it, and a later budget by plans
-// counts it.
+// A budget by steps asks the filter, and the plan has its price all the same: the run claims it, and a later budget by
+// plans counts it.
 TEST_F(PlanChargesTest, APlanUnderABudgetByStepsIsNotFree) {
   Ledger ledger = opened();
   const PlanRequest gaussians{.run = "a", .key = "plan", .step = {{Gaussian{20, 1}, 1}}, .steps = 10, .delta = kDelta};
@@ -163,8 +170,8 @@ TEST_F(PlanChargesTest, APlanUnderABudgetByStepsIsNotFree) {
   EXPECT_TRUE(ledger.verify());
 }
 
-// The chain has no secret. A price that does not cover its releases shows in verify(); one of nothing, as earlier versions
-// wrote it, counts as the most that it can stand for.
+// The chain has no secret. A price that does not cover its releases shows in verify(); one of nothing, as earlier
+// versions wrote it, counts as the most that it can stand for.
 TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
   for (const double stated : {0.001, 0.0}) {
     fs::remove_all(folder_.path());
@@ -189,7 +196,8 @@ TEST_F(PlanChargesTest, PricesThatAreTooLowAreSeenAndNothingIsNotFree) {
         "INSERT INTO entry VALUES (2, 1, 'plan', 'patients', 'record', 'replace-one', 'a', 'plan', '{0}', '{1}');"
         "UPDATE head SET number = 2, hash = '{1}'",
         forged.content, hash);
-    ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+    ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(connection);
     sqlite3_close(connection);
     Ledger ledger = opened();
     EXPECT_EQ(ledger.verify().has_value(), stated == 0);
@@ -204,8 +212,8 @@ TEST_F(PlanChargesTest, APlanThatCostsDeltaAloneIsCountedAsThat) {
   Ledger ledger = opened();
   ASSERT_TRUE(ledger.set_budget(kPatients, {*Epsilon::make(1.0), *Delta::make(3e-6), Composition::kPlans}));
   for (const char* run : {"a", "b"}) {
-    const auto receipt =
-        ledger.charge_plan(kPatients, {.run = run, .key = "plan", .step = {{Gaussian{1e7, 1}, 1}}, .steps = 4, .delta = kDelta});
+    const auto receipt = ledger.charge_plan(
+        kPatients, {.run = run, .key = "plan", .step = {{Gaussian{1e7, 1}, 1}}, .steps = 4, .delta = kDelta});
     ASSERT_TRUE(receipt) << receipt.error().message;
     EXPECT_EQ(receipt->epsilon, 0);
     EXPECT_EQ(receipt->delta, 1e-6);

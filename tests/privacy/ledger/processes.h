@@ -31,7 +31,8 @@ inline int added_up(int processes, const std::function<int(int)>& child) {
 
 // A child charges again and again and says each receipt over a pipe. It is killed after it said `receipts` of them, at
 // whatever instruction it then is. How many it said in all.
-inline std::int64_t said_until_killed(const std::filesystem::path& folder, int receipts, const std::function<bool(Ledger&, int)>& charge) {
+inline std::int64_t said_until_killed(const std::filesystem::path& folder, int receipts,
+                                      const std::function<bool(Ledger&, int)>& charge) {
   int ends[2];
   if (::pipe(ends) != 0) return -1;
   const pid_t child = ::fork();

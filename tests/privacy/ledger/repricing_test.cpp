@@ -21,25 +21,28 @@ const Plan kGaussians{kPatients.neighbours, {{Gaussian{20, 1}, 10}}};
 class RepricingTest : public ::testing::Test {
  protected:
   void allow(double epsilon) {
-    ASSERT_TRUE(Ledger::open(folder_.path())->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(1e-3), Composition::kPlans}));
+    ASSERT_TRUE(Ledger::open(folder_.path())
+                    ->set_budget(kPatients, {*Epsilon::make(epsilon), *Delta::make(1e-3), Composition::kPlans}));
   }
   // As a version with the pricing `pricing` wrote it.
   void append(const std::string& run, const Plan& plan, double epsilon, std::int64_t pricing) {
     const Entry last = Ledger::open_read_only(folder_.path())->entries()->back();
-    Entry entry{.number = last.number + 1,
-                .time = 1,
-                .kind = "plan",
-                .purse = kPatients,
-                .run = run,
-                .key = "plan 1",
-                .content = to_json(ChargedPlan{.plan = plan, .price = {epsilon, kDelta.value()}, .pricing = pricing}, 10, 10)};
+    Entry entry{
+        .number = last.number + 1,
+        .time = 1,
+        .kind = "plan",
+        .purse = kPatients,
+        .run = run,
+        .key = "plan 1",
+        .content = to_json(ChargedPlan{.plan = plan, .price = {epsilon, kDelta.value()}, .pricing = pricing}, 10, 10)};
     const std::string sql = fmt::format(
         "INSERT INTO entry VALUES ({0}, 1, 'plan', 'patients', 'record', 'replace-one', '{1}', 'plan 1', '{2}', '{3}');"
         "UPDATE head SET number = {0}, hash = '{3}'",
         entry.number, run, entry.content, linked(last.hash, entry));
     sqlite3* connection = nullptr;
     ASSERT_EQ(sqlite3_open((folder_ / "ledger.sqlite").c_str(), &connection), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+    ASSERT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(connection);
     sqlite3_close(connection);
   }
   TemporaryFolder folder_;
@@ -56,7 +59,8 @@ TEST_F(RepricingTest, WhatWasPricedTooLowCountsAsWhatItCosts) {
   EXPECT_FALSE(ledger.spent(kPatients)->overspent);
   EXPECT_FALSE(ledger.charge_plan(kPatients, {.run = "a", .key = "plan", .step = {{Pure{0.51}, 1}}, .delta = kDelta}));
   EXPECT_TRUE(ledger.charge_plan(kPatients, {.run = "b", .key = "plan", .step = {{Pure{0.49}, 1}}, .delta = kDelta}));
-  EXPECT_GE((*ledger.paid_plan(kPatients, "old", "plan 1"))->receipt.epsilon, cost) << "a run that goes on claims no less";
+  EXPECT_GE((*ledger.paid_plan(kPatients, "old", "plan 1"))->receipt.epsilon, cost)
+      << "a run that goes on claims no less";
 
   const auto audit = ledger.audit();
   ASSERT_TRUE(audit);
@@ -107,7 +111,8 @@ TEST_F(RepricingTest, TwoPureStepsOfThreeAreNotFree) {
 
 TEST_F(RepricingTest, APriceNobodyCanProveIsWithoutEnd) {
   Repricing repricing;
-  const Repriced told = repricing.of({.plan = kGaussians, .price = {5, 0}, .pricing = 1});  // no delta covers no Gaussian
+  const Repriced told =
+      repricing.of({.plan = kGaussians, .price = {5, 0}, .pricing = 1});  // no delta covers no Gaussian
   EXPECT_TRUE(told.too_low);
   EXPECT_TRUE(std::isinf(told.price.epsilon));
 }
@@ -133,5 +138,6 @@ TEST_F(RepricingTest, AnEntrySaysHowItWasPriced) {
   const Entry entry = Ledger::open_read_only(folder_.path())->entries()->back();
   EXPECT_EQ(parse_charged_plan(entry.content)->pricing, kPricing);
   EXPECT_EQ(parse_charged_plan(to_json(ChargedPlan{.plan = kGaussians, .pricing = 1}, 1, 1))->pricing, 1);
-  EXPECT_FALSE(parse_charged_plan(R"({"events":[],"neighbours":"replace-one","epsilon":1,"delta":0,"steps":1,"of":1,"pricing":"2"})"));
+  EXPECT_FALSE(parse_charged_plan(
+      R"({"events":[],"neighbours":"replace-one","epsilon":1,"delta":0,"steps":1,"of":1,"pricing":"2"})"));
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "parley/core/files.h"
 #include "tests/privacy/with_ledger.h"
@@ -36,7 +37,8 @@ class SeenHeadTest : public ::testing::Test {
     for (const auto& ledger : {opened(), Ledger::open_read_only(ledger_, seen_)}) {
       ASSERT_FALSE(ledger) << says;
       EXPECT_NE(ledger.error().message.find(says), std::string::npos) << ledger.error().message;
-      EXPECT_NE(ledger.error().message.find("remove " + seen_), std::string::npos) << "says what to do: " << ledger.error().message;
+      EXPECT_NE(ledger.error().message.find("remove " + seen_), std::string::npos)
+          << "says what to do: " << ledger.error().message;
     }
   }
 
@@ -58,7 +60,8 @@ TEST_F(SeenHeadTest, AnOlderCopyOfTheWholeFolderIsRefused) {
   put_back("newest");
   auto ledger = opened();
   ASSERT_TRUE(ledger) << ledger.error().message;
-  EXPECT_FALSE(ledger->charge_plan(kPatients, {.run = "c", .key = "plan", .step = {{Pure{0.5}, 1}}, .delta = kDelta})) << "1 of 1 is spent";
+  EXPECT_FALSE(ledger->charge_plan(kPatients, {.run = "c", .key = "plan", .step = {{Pure{0.5}, 1}}, .delta = kDelta}))
+      << "1 of 1 is spent";
 }
 
 TEST_F(SeenHeadTest, AnOlderFileInItsOwnFolderIsRefused) {
@@ -132,4 +135,17 @@ TEST_F(SeenHeadTest, ALateProcessDoesNotSetItBack) {
   EXPECT_EQ((*read_seen_head(seen_))->entries, 7);
   ASSERT_TRUE(write_seen_head(seen_, {8, std::string(64, 'c')}));
   EXPECT_EQ((*read_seen_head(seen_))->hash, std::string(64, 'c'));
+}
+
+// Two that charged one ledger write their heads down at once: the one with more entries is there in the end.
+TEST_F(SeenHeadTest, OfSeveralThatWriteAtOnceTheLastEntryStays) {
+  for (std::int64_t round = 0; round < 40; ++round) {
+    std::vector<std::thread> writers;
+    for (std::int64_t writer = 1; writer <= 4; ++writer)
+      writers.emplace_back([&, entries = 4 * round + writer] {
+        EXPECT_TRUE(write_seen_head(seen_, {entries, std::string(64, 'a')}));
+      });
+    for (std::thread& writer : writers) writer.join();
+    ASSERT_EQ((*read_seen_head(seen_))->entries, 4 * round + 4);
+  }
 }

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/privacy/masking/pairwise_masks.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace {
 MaskSecret secret_of(std::string_view hex) {
   MaskSecret secret{};
   auto* bytes = reinterpret_cast<unsigned char*>(secret.data());
-  for (std::size_t i = 0; i < 32; ++i) bytes[i] = static_cast<unsigned char>(std::stoi(std::string(hex.substr(2 * i, 2)), nullptr, 16));
+  for (std::size_t i = 0; i < 32; ++i)
+    bytes[i] = static_cast<unsigned char>(std::stoi(std::string(hex.substr(2 * i, 2)), nullptr, 16));
   return secret;
 }
 

@@ -23,7 +23,8 @@ TEST(Grain, BelowIsThePowerOfTwoItSays) {
   EXPECT_EQ(Grain::below(1.0, 0).value().exponent, 0);
   EXPECT_EQ(Grain::below(3.9, 1).value().exponent, 0);
   EXPECT_EQ(Grain::below(0.75, 10).value().exponent, -11);
-  for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) EXPECT_FALSE(Grain::below(bad));
+  for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(Grain::below(bad));
 }
 
 TEST(Rounding, GoesWhereItsNameSays) {
@@ -54,8 +55,10 @@ TEST(RoundedSensitivity, IsNeverExceededByRoundedNeighboursAndIsReached) {
       const double there = here + sensitivity;
       // Only pairs that are no farther apart than the sensitivity in real numbers count.
       if (there - here > sensitivity) return;
-      largest_down = std::max(largest_down, rounded_down(there, Grain{0}).value() - rounded_down(here, Grain{0}).value());
-      largest_nearest = std::max(largest_nearest, rounded_to_nearest(there, Grain{0}).value() - rounded_to_nearest(here, Grain{0}).value());
+      largest_down =
+          std::max(largest_down, rounded_down(there, Grain{0}).value() - rounded_down(here, Grain{0}).value());
+      largest_nearest = std::max(
+          largest_nearest, rounded_to_nearest(there, Grain{0}).value() - rounded_to_nearest(here, Grain{0}).value());
     };
     for (int i = 0; i < 2000; ++i) pair(20 * unit(bits) - 10);
     for (int i = -40; i <= 40; ++i) pair(i * 0.25);
@@ -76,8 +79,8 @@ TEST(RoundedSensitivity, OfVectorsIsNeverExceeded) {
       if (i % 2 == 0) here[j] = std::floor(here[j]) + 0.5 - 1e-9;
       there[j] = here[j] + (i % 2 == 0 ? 2e-9 : 4 * unit(bits) - 2);
       const double change = there[j] - here[j];
-      const auto steps =
-          static_cast<double>(rounded_to_nearest(there[j], Grain{0}).value() - rounded_to_nearest(here[j], Grain{0}).value());
+      const auto steps = static_cast<double>(rounded_to_nearest(there[j], Grain{0}).value() -
+                                             rounded_to_nearest(here[j], Grain{0}).value());
       l1 += std::abs(change);
       l2 += change * change;
       rounded_l1 += std::abs(steps);

@@ -69,7 +69,8 @@ TEST(LabelLaplace, HasTheStandardDeviationOfTheTheory) {
       const double x = static_cast<double>(cell >= 0 ? cell : -cell - 1);
       return (std::exp(-x) - std::exp(-x - 1)) / 2;
     };
-    EXPECT_GT(statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law), kAlarm) << epsilon;
+    EXPECT_GT(statistics::p_value(statistics::histogram(cells), static_cast<double>(cells.size()), 8, law), kAlarm)
+        << epsilon;
   }
 }
 

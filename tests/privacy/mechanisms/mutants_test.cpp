@@ -2,6 +2,7 @@
 // noise 20 % too small, the factor 2 of noisy max dropped, a seed used twice, rounding left out of the
 // sensitivity, fixed-size batches called Poisson, a reference score that never falls. Each mutant goes through the
 // very procedure that the right mechanism passes.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ bool follows(const std::function<std::int64_t()>& draw, int draws, std::int64_t 
 }
 
 // Procedure 2: does the mechanism keep epsilon on two neighbours? False when the counts of `event` refute it.
-bool keeps(double epsilon, const std::function<bool()>& event_here, const std::function<bool()>& event_there, int trials) {
+bool keeps(double epsilon, const std::function<bool()>& event_here, const std::function<bool()>& event_there,
+           int trials) {
   double here = 0, there = 0;
   for (int i = 0; i < trials; ++i) {
     here += event_here() ? 1 : 0;
@@ -55,13 +57,16 @@ bool independent(const Noise& noise, Bits& first, Bits& second, const Pmf& pmf) 
   double equal = 0, chance = 0;
   for (int i = 0; i < kDraws; ++i) equal += noise.draw(first) == noise.draw(second) ? 1 : 0;
   for (std::int64_t z = -200; z <= 200; ++z) chance += pmf(z) * pmf(z);
-  return 2 * std::min(statistics::binomial_at_least(equal, kDraws, chance), statistics::binomial_at_most(equal, kDraws, chance)) > kAlarm;
+  return 2 * std::min(statistics::binomial_at_least(equal, kDraws, chance),
+                      statistics::binomial_at_most(equal, kDraws, chance)) >
+         kAlarm;
 }
 
 bool laplace_follows(double drawn_scale) {
   SeededGenerator bits(1);
   const auto noise = DiscreteLaplaceNoise::make(drawn_scale, Grain{0}).value();
-  return follows([&] { return noise.draw(bits); }, 100'000, 20, [](std::int64_t z) { return reference::discrete_laplace(z, 4); });
+  return follows([&] { return noise.draw(bits); }, 100'000, 20,
+                 [](std::int64_t z) { return reference::discrete_laplace(z, 4); });
 }
 
 bool discrete_gaussian_follows(double drawn_sigma) {
@@ -73,7 +78,8 @@ bool discrete_gaussian_follows(double drawn_sigma) {
 bool rounded_gaussian_follows(double drawn_sigma) {
   SeededGenerator bits(3);
   const auto noise = RoundedGaussianNoise::make(drawn_sigma, Grain{0}).value();
-  return follows([&] { return noise.draw(bits); }, 100'000, 15, [](std::int64_t z) { return reference::rounded_gaussian(z, 4); });
+  return follows([&] { return noise.draw(bits); }, 100'000, 15,
+                 [](std::int64_t z) { return reference::rounded_gaussian(z, 4); });
 }
 
 // Selections over four scores at epsilon = 1; a smaller noise is a larger epsilon.
@@ -92,7 +98,8 @@ bool noisy_max_keeps(Scores treated_as) {
   const auto selection = NoisyMax::make({.epsilon = 1, .sensitivity = 1, .scores = treated_as}).value();
   const std::vector<double> here = {-1, -4}, there = {0, -5};
   return keeps(
-      1, [&] { return selection.select(here, bits).value() == 1; }, [&] { return selection.select(there, bits).value() == 1; }, 300'000);
+      1, [&] { return selection.select(here, bits).value() == 1; },
+      [&] { return selection.select(there, bits).value() == 1; }, 300'000);
 }
 
 // The exponential mechanism, the same way.
@@ -101,7 +108,8 @@ bool exponential_keeps(Scores treated_as) {
   const auto selection = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = treated_as}).value();
   const std::vector<double> here = {-1, -4}, there = {0, -5};
   return keeps(
-      1, [&] { return selection.select(here, bits).value() == 1; }, [&] { return selection.select(there, bits).value() == 1; }, 300'000);
+      1, [&] { return selection.select(here, bits).value() == 1; },
+      [&] { return selection.select(there, bits).value() == 1; }, 300'000);
 }
 
 // A value of sensitivity 1.2, rounded to a grain of 1 and released at epsilon = 1. The neighbours 0.4 and 1.6
@@ -115,8 +123,8 @@ bool rounded_release_keeps(double sensitivity_in_grains) {
       1, [&] { return high + noise.draw(bits) >= 2; }, [&] { return low + noise.draw(bits) >= 2; }, 100'000);
 }
 
-// The exponential mechanism at epsilon = 1 over weights exp(u_i - reference) that are kept between draws, with the best score ever
-// seen as the reference: when scores shrink, all weights become 0, and the first candidate wins every draw.
+// The exponential mechanism at epsilon = 1 over weights exp(u_i - reference) that are kept between draws, with the best
+// score ever seen as the reference: when scores shrink, all weights become 0, and the first candidate wins every draw.
 class NeverFallingReference {
  public:
   explicit NeverFallingReference(const std::vector<double>& scores)
@@ -144,7 +152,8 @@ class NeverFallingReference {
 class RightReference {
  public:
   explicit RightReference(const std::vector<double>& scores)
-      : tree_(ExponentialTree::make(ExponentialSelection::make({.epsilon = 1, .sensitivity = 1}).value(), scores).value()) {}
+      : tree_(ExponentialTree::make(ExponentialSelection::make({.epsilon = 1, .sensitivity = 1}).value(), scores)
+                  .value()) {}
   void update(std::size_t index, double score) { EXPECT_TRUE(tree_.update(index, score)); }
   std::size_t select(Bits& bits) { return tree_.select(bits).value(); }
 
@@ -194,10 +203,11 @@ TEST(Mutants, NoiseTwentyPercentTooSmallIsCaughtOnLabels) {
     SeededGenerator bits(8);
     const auto claimed = RandomisedResponse::make(1, 3).value();
     const auto drawn = RandomisedResponse::make(drawn_epsilon, 3).value();
-    return follows([&] { return static_cast<std::int64_t>(drawn.respond(0, bits).value()); }, 50'000, 2,
-                   [&](std::int64_t label) {
-                     return label < 0 ? 0.0 : label == 0 ? claimed.truth_probability() : (1 - claimed.truth_probability()) / 2;
-                   });
+    return follows(
+        [&] { return static_cast<std::int64_t>(drawn.respond(0, bits).value()); }, 50'000, 2,
+        [&](std::int64_t label) {
+          return label < 0 ? 0.0 : label == 0 ? claimed.truth_probability() : (1 - claimed.truth_probability()) / 2;
+        });
   };
   EXPECT_TRUE(response_follows(1));
   EXPECT_FALSE(response_follows(1 / kTooSmall));
@@ -261,10 +271,13 @@ TEST(Mutants, FixedSizeBatchesAreNotPoisson) {
   // 4 of 8 records exactly, against each with probability 1/2: all sizes but 4 are missing.
   constexpr int kDraws = 2000;
   const auto sizes_follow = [](const std::function<std::size_t()>& size) {
-    return follows([&] { return static_cast<std::int64_t>(size()); }, kDraws, 8,
-                   [](std::int64_t k) {
-                     return k < 0 ? 0.0 : std::exp(std::lgamma(9) - std::lgamma(k + 1.0) - std::lgamma(9.0 - static_cast<double>(k))) / 256;
-                   });
+    return follows(
+        [&] { return static_cast<std::int64_t>(size()); }, kDraws, 8,
+        [](std::int64_t k) {
+          return k < 0 ? 0.0
+                       : std::exp(std::lgamma(9) - std::lgamma(k + 1.0) - std::lgamma(9.0 - static_cast<double>(k))) /
+                             256;
+        });
   };
   SeededGenerator bits(12);
   const auto sampling = PoissonSampling::make(0.5).value();

@@ -1,4 +1,5 @@
 // The three noises follow their laws, by the table and by the exact way round the table.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,12 +30,14 @@ std::vector<std::int64_t> draws(const Noise& noise, std::size_t count, Bits& bit
 template <class Pmf>
 double p_value_in_cells(std::span<const std::int64_t> numbers, std::int64_t width, const Pmf& pmf) {
   std::vector<std::int64_t> cells;
-  for (const std::int64_t number : numbers) cells.push_back(number >= 0 ? number / width : -((-number + width - 1) / width));
-  return statistics::p_value(statistics::histogram(cells), static_cast<double>(numbers.size()), 40, [&](std::int64_t cell) {
-    double sum = 0;
-    for (std::int64_t z = cell * width; z < (cell + 1) * width; ++z) sum += pmf(z);
-    return sum;
-  });
+  for (const std::int64_t number : numbers)
+    cells.push_back(number >= 0 ? number / width : -((-number + width - 1) / width));
+  return statistics::p_value(statistics::histogram(cells), static_cast<double>(numbers.size()), 40,
+                             [&](std::int64_t cell) {
+                               double sum = 0;
+                               for (std::int64_t z = cell * width; z < (cell + 1) * width; ++z) sum += pmf(z);
+                               return sum;
+                             });
 }
 
 constexpr std::size_t kDraws = 400'000;
@@ -56,7 +59,8 @@ TEST(DiscreteGaussianNoise, FollowsItsLawAtEverySigma) {
   for (const double sigma : {0.1, 0.5, 1.0, 2.5, 15.99, 16.0, 33.3, 100.0}) {
     const auto noise = DiscreteGaussianNoise::make(sigma, Grain{0}).value();
     const auto width = std::max<std::int64_t>(1, static_cast<std::int64_t>(sigma / 5));
-    EXPECT_GT(p_value_in_cells(draws(noise, kDraws, bits), width, reference::DiscreteGaussianPmf(sigma)), kAlarm) << sigma;
+    EXPECT_GT(p_value_in_cells(draws(noise, kDraws, bits), width, reference::DiscreteGaussianPmf(sigma)), kAlarm)
+        << sigma;
   }
 }
 
@@ -92,9 +96,13 @@ TEST(Noises, FollowTheirLawsWithTheSecureSource) {
   const auto laplace = DiscreteLaplaceNoise::make(3.0, Grain{0}).value();
   const auto discrete = DiscreteGaussianNoise::make(3.0, Grain{0}).value();
   const auto rounded = RoundedGaussianNoise::make(3.0, Grain{0}).value();
-  EXPECT_GT(p_value_in_cells(draws(laplace, kDraws, *bits), 1, [](std::int64_t z) { return reference::discrete_laplace(z, 3); }), kAlarm);
+  EXPECT_GT(p_value_in_cells(draws(laplace, kDraws, *bits), 1,
+                             [](std::int64_t z) { return reference::discrete_laplace(z, 3); }),
+            kAlarm);
   EXPECT_GT(p_value_in_cells(draws(discrete, kDraws, *bits), 1, reference::DiscreteGaussianPmf(3)), kAlarm);
-  EXPECT_GT(p_value_in_cells(draws(rounded, kDraws, *bits), 1, [](std::int64_t z) { return reference::rounded_gaussian(z, 3); }), kAlarm);
+  EXPECT_GT(p_value_in_cells(draws(rounded, kDraws, *bits), 1,
+                             [](std::int64_t z) { return reference::rounded_gaussian(z, 3); }),
+            kAlarm);
 }
 
 TEST(Noises, LowDigitsOfWideLawsAreUniform) {
@@ -125,9 +133,12 @@ TEST(Noises, WideLawsFollowTheContinuousOnes) {
     const double x = static_cast<double>(cell >= 0 ? cell : -cell - 1) / 8;
     return (std::exp(-x) - std::exp(-x - 0.125)) / 2;
   };
-  EXPECT_GT(statistics::p_value(cells(DiscreteGaussianNoise::make(0x1p30, Grain{0}).value()), kDraws, 40, normal), kAlarm);
-  EXPECT_GT(statistics::p_value(cells(RoundedGaussianNoise::make(0x1p30, Grain{0}).value()), kDraws, 40, normal), kAlarm);
-  EXPECT_GT(statistics::p_value(cells(DiscreteLaplaceNoise::make(0x1p30, Grain{0}).value()), kDraws, 80, laplace), kAlarm);
+  EXPECT_GT(statistics::p_value(cells(DiscreteGaussianNoise::make(0x1p30, Grain{0}).value()), kDraws, 40, normal),
+            kAlarm);
+  EXPECT_GT(statistics::p_value(cells(RoundedGaussianNoise::make(0x1p30, Grain{0}).value()), kDraws, 40, normal),
+            kAlarm);
+  EXPECT_GT(statistics::p_value(cells(DiscreteLaplaceNoise::make(0x1p30, Grain{0}).value()), kDraws, 80, laplace),
+            kAlarm);
 }
 
 TEST(Noises, ScaleAndGrainOnlyMatterTogether) {
@@ -154,7 +165,8 @@ TEST(Noises, AddInPlaceTheNoiseTheyDraw) {
 }
 
 TEST(Noises, SumsThatLeaveTheIntegersStopAtTheirEnd) {
-  std::vector<std::int64_t> steps = {std::numeric_limits<std::int64_t>::max() - 1, std::numeric_limits<std::int64_t>::min() + 1};
+  std::vector<std::int64_t> steps = {std::numeric_limits<std::int64_t>::max() - 1,
+                                     std::numeric_limits<std::int64_t>::min() + 1};
   const std::vector<std::int64_t> noise = {5, -5};
   add_noise(steps, noise);
   EXPECT_EQ(steps[0], std::numeric_limits<std::int64_t>::max());
@@ -168,7 +180,8 @@ TEST(Noises, RefuseScalesThatAreNone) {
     EXPECT_FALSE(RoundedGaussianNoise::make(bad, Grain{0})) << bad;
   }
   EXPECT_FALSE(DiscreteLaplaceNoise::make(1.0, Grain{5000}));
-  EXPECT_EQ(DiscreteGaussianNoise::make(-2.0, Grain{0}).error().message, "sigma: must be a finite number above 0 (got '-2')");
+  EXPECT_EQ(DiscreteGaussianNoise::make(-2.0, Grain{0}).error().message,
+            "sigma: must be a finite number above 0 (got '-2')");
 }
 
 // A table that keeps only a few bits of every probability sends most draws through the exact arithmetic; the
@@ -182,22 +195,23 @@ TEST(StripSampler, TheExactWayRoundTheTableKeepsTheLaw) {
     sampler.draw(bits, out);
     return statistics::histogram(out);
   };
-  using Outcome = StripSampler::Outcome;
+  using Form = StripSampler::Form;
   for (const unsigned table_bits : {1u, 5u}) {
-    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kLinear, Fraction(1, 3)}, {Outcome::kSigned, 0, table_bits}), kFew, 12,
-                                  [](std::int64_t z) { return reference::discrete_laplace(z, 3); }),
+    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kLinear, Fraction(1, 3)}, {Form::kSigned, 0, table_bits}), kFew,
+                                  12, [](std::int64_t z) { return reference::discrete_laplace(z, 3); }),
               kAlarm);
-    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kSquare, Fraction(1, 18)}, {Outcome::kSigned, 0, table_bits}), kFew, 9,
-                                  reference::DiscreteGaussianPmf(3)),
+    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kSquare, Fraction(1, 18)}, {Form::kSigned, 0, table_bits}),
+                                  kFew, 9, reference::DiscreteGaussianPmf(3)),
               kAlarm);
-    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kSquare, Fraction(1, 18)}, {Outcome::kRoundedReal, -3, table_bits}), kFew, 9,
-                                  [](std::int64_t z) { return reference::rounded_gaussian(z, 3); }),
+    EXPECT_GT(
+        statistics::p_value(draw({StripLaw::Kind::kSquare, Fraction(1, 18)}, {Form::kRoundedReal, -3, table_bits}),
+                            kFew, 9, [](std::int64_t z) { return reference::rounded_gaussian(z, 3); }),
+        kAlarm);
+    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kLinear, Fraction(1, 20)}, {Form::kSigned, 1, table_bits}),
+                                  kFew, 30, [](std::int64_t z) { return reference::discrete_laplace(z, 20); }),
               kAlarm);
-    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kLinear, Fraction(1, 20)}, {Outcome::kSigned, 1, table_bits}), kFew, 30,
-                                  [](std::int64_t z) { return reference::discrete_laplace(z, 20); }),
-              kAlarm);
-    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kGeometric, Fraction(3, 4)}, {Outcome::kMagnitude, 0, table_bits}), kFew, 12,
-                                  [](std::int64_t z) { return z < 0 ? 0 : 0.25 * std::pow(0.75, z); }),
+    EXPECT_GT(statistics::p_value(draw({StripLaw::Kind::kGeometric, Fraction(3, 4)}, {Form::kMagnitude, 0, table_bits}),
+                                  kFew, 12, [](std::int64_t z) { return z < 0 ? 0 : 0.25 * std::pow(0.75, z); }),
               kAlarm);
   }
 }

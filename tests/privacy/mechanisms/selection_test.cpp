@@ -1,4 +1,5 @@
 // The selections follow their closed forms; every test has the false-alarm rate of statistics.h.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,8 +23,14 @@ using statistics::kAlarm;
 
 namespace {
 
-const std::vector<std::vector<double>> kScoreLists = {
-    {0}, {0, 0}, {0, 1}, {3, -2, 2.5, 0}, {1, 1, 1, 1, 1, 1, 1}, {-1000, -1001, -1003}, {0, -30, -60}, {5, 4.9, 4.8, 0, -100, 4.85}};
+const std::vector<std::vector<double>> kScoreLists = {{0},
+                                                      {0, 0},
+                                                      {0, 1},
+                                                      {3, -2, 2.5, 0},
+                                                      {1, 1, 1, 1, 1, 1, 1},
+                                                      {-1000, -1001, -1003},
+                                                      {0, -30, -60},
+                                                      {5, 4.9, 4.8, 0, -100, 4.85}};
 
 double p_value_of(const std::function<std::size_t()>& select, std::span<const double> probabilities, int draws) {
   std::vector<double> counts(probabilities.size());
@@ -50,7 +57,8 @@ TEST(ExponentialSelection, BothWaysFollowTheLaw) {
       const auto selection = ExponentialSelection::make({.epsilon = epsilon, .sensitivity = 1}).value();
       const auto law = reference::exponential_mechanism(scores, epsilon / 2);
       EXPECT_GT(p_value_of([&] { return selection.select(scores, bits).value(); }, law, 20000), kAlarm) << epsilon;
-      EXPECT_GT(p_value_of([&] { return selection.select_by_rejection(scores, bits).value(); }, law, 20000), kAlarm) << epsilon;
+      EXPECT_GT(p_value_of([&] { return selection.select_by_rejection(scores, bits).value(); }, law, 20000), kAlarm)
+          << epsilon;
     }
 }
 
@@ -58,17 +66,23 @@ TEST(ExponentialSelection, FollowsTheLawWithTheSecureSource) {
   const auto bits = std::move(SecureGenerator::from_system()).value();
   const std::vector<double> scores = {3, -2, 2.5, 0};
   const auto selection = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1}).value();
-  EXPECT_GT(p_value_of([&] { return selection.select(scores, *bits).value(); }, reference::exponential_mechanism(scores, 0.5), 50000),
+  EXPECT_GT(p_value_of([&] { return selection.select(scores, *bits).value(); },
+                       reference::exponential_mechanism(scores, 0.5), 50000),
             kAlarm);
 }
 
 TEST(ExponentialSelection, MonotoneScoresAndOtherSensitivitiesChangeTheRate) {
   SeededGenerator bits(2);
   const std::vector<double> scores = {3, -2, 2.5, 0};
-  const auto monotone = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = Scores::kMonotone}).value();
-  EXPECT_GT(p_value_of([&] { return monotone.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 1), 50000), kAlarm);
+  const auto monotone =
+      ExponentialSelection::make({.epsilon = 1, .sensitivity = 1, .scores = Scores::kMonotone}).value();
+  EXPECT_GT(p_value_of([&] { return monotone.select(scores, bits).value(); },
+                       reference::exponential_mechanism(scores, 1), 50000),
+            kAlarm);
   const auto wide = ExponentialSelection::make({.epsilon = 1, .sensitivity = 0.25}).value();
-  EXPECT_GT(p_value_of([&] { return wide.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 2), 50000), kAlarm);
+  EXPECT_GT(
+      p_value_of([&] { return wide.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 2), 50000),
+      kAlarm);
 }
 
 TEST(ExponentialSelection, CountsTheRoundingOfACoarseGrain) {
@@ -76,7 +90,9 @@ TEST(ExponentialSelection, CountsTheRoundingOfACoarseGrain) {
   SeededGenerator bits(3);
   const std::vector<double> scores = {3, 0};
   const auto coarse = ExponentialSelection::make({.epsilon = 1, .sensitivity = 1.2, .grain = Grain{0}}).value();
-  EXPECT_GT(p_value_of([&] { return coarse.select(scores, bits).value(); }, reference::exponential_mechanism(scores, 0.25), 50000), kAlarm);
+  EXPECT_GT(p_value_of([&] { return coarse.select(scores, bits).value(); },
+                       reference::exponential_mechanism(scores, 0.25), 50000),
+            kAlarm);
 }
 
 TEST(ExponentialSelection, FollowsTheLawOverThousandsOfCandidates) {
@@ -259,7 +275,8 @@ TEST(ExponentialTree, DrawsBelowCeilingsFollowTheTrueScores) {
     EXPECT_GT(p_value_of(draw, reference::exponential_mechanism(pairs, 0.5), 20000), kAlarm);
   }
   auto tree = ExponentialTree::make(unit_selection(), sizes).value();
-  EXPECT_FALSE(tree.select_below_ceilings(bits, 4, [&](std::size_t i) { return sizes[i] + 1; })) << "a score above its ceiling";
+  EXPECT_FALSE(tree.select_below_ceilings(bits, 4, [&](std::size_t i) { return sizes[i] + 1; }))
+      << "a score above its ceiling";
 }
 
 TEST(PermuteAndFlip, FollowsTheLaw) {
@@ -312,7 +329,8 @@ TEST(TopK, OneShotAndPeelingFollowTheSameLawOfOrderedLists) {
   for (const bool one_shot : {true, false}) {
     std::map<std::vector<std::size_t>, double> seen;
     constexpr int kDraws = 50000;
-    for (int i = 0; i < kDraws; ++i) ++seen[one_shot ? top.one_shot(scores, bits).value() : top.peel(scores, bits).value()];
+    for (int i = 0; i < kDraws; ++i)
+      ++seen[one_shot ? top.one_shot(scores, bits).value() : top.peel(scores, bits).value()];
     std::vector<double> counts, probabilities;
     for (const auto& [list, probability] : law) {
       counts.push_back(seen[list]);

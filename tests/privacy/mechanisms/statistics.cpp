@@ -16,8 +16,8 @@ double beta_fraction(double x, double a, double b) {
   d = 1 / (std::abs(d) < kTiny ? kTiny : d);
   double value = d;
   for (int m = 1; m < 10000; ++m) {
-    for (const double numerator :
-         {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))}) {
+    for (const double numerator : {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                                   -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))}) {
       d = 1 + numerator * d;
       d = 1 / (std::abs(d) < kTiny ? kTiny : d);
       c = 1 + numerator / c;
@@ -32,7 +32,8 @@ double beta_fraction(double x, double a, double b) {
 double incomplete_beta(double x, double a, double b) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(x, a, b) / a;
   return 1 - front * beta_fraction(1 - x, b, a) / b;
 }

@@ -1,6 +1,7 @@
 // Less privacy budget must mean a worse answer, for every mechanism: one whose error stays put as epsilon
 // falls adds no noise that depends on epsilon. Draws are seeded; where two averages are compared, they differ
 // by far more than chance.
+// labels: slow
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,7 +76,9 @@ TEST(Utility, OfSelectionsFallsWithEpsilon) {
   expect_rising(regret_of<NoisyMax>, 1.1);
   expect_rising(
       [](double epsilon) {
-        auto tree = ExponentialTree::make(ExponentialSelection::make({.epsilon = epsilon, .sensitivity = 1}).value(), kScores).value();
+        auto tree =
+            ExponentialTree::make(ExponentialSelection::make({.epsilon = epsilon, .sensitivity = 1}).value(), kScores)
+                .value();
         return mean_regret([&](Bits& bits) { return tree.select(bits).value(); });
       },
       1.1);
@@ -112,7 +115,9 @@ TEST(Utility, OfLabelsFallsWithEpsilon) {
   expect_rising(
       [&](double epsilon) {
         const auto mechanism = LabelLaplace::make(epsilon, 3).value();
-        return lies([&](Bits& bits) { return mechanism.most_likely(mechanism.release(std::vector<std::size_t>{1}, bits).value())[0]; });
+        return lies([&](Bits& bits) {
+          return mechanism.most_likely(mechanism.release(std::vector<std::size_t>{1}, bits).value())[0];
+        });
       },
       1.01);
 }

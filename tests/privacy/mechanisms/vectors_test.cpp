@@ -123,8 +123,8 @@ TEST_F(MechanismVectors, ExponentialMechanism) {
   check_selection<ExponentialSelection>("select_exponential_mechanism");
   for_each("select_exponential_mechanism", [&](const auto& input, const auto& value, double tolerance) {
     const auto scores = input.at("scores").template get<std::vector<double>>();
-    const auto law =
-        reference::exponential_mechanism(scores, input.at("epsilon").template get<double>() / (input.value("monotone", false) ? 1 : 2));
+    const auto law = reference::exponential_mechanism(
+        scores, input.at("epsilon").template get<double>() / (input.value("monotone", false) ? 1 : 2));
     for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(law[i], value[i].template get<double>(), tolerance);
   });
 }
@@ -133,8 +133,8 @@ TEST_F(MechanismVectors, PermuteAndFlip) {
   check_selection<PermuteAndFlip>("select_permute_and_flip");
   for_each("select_permute_and_flip", [&](const auto& input, const auto& value, double tolerance) {
     const auto scores = input.at("scores").template get<std::vector<double>>();
-    const auto law =
-        reference::permute_and_flip(scores, input.at("epsilon").template get<double>() / (input.value("monotone", false) ? 1 : 2));
+    const auto law = reference::permute_and_flip(
+        scores, input.at("epsilon").template get<double>() / (input.value("monotone", false) ? 1 : 2));
     for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(law[i], value[i].template get<double>(), tolerance);
   });
 }
@@ -150,7 +150,8 @@ TEST_F(MechanismVectors, ReportNoisyMax) {
     const double scale = input.at("laplace_scale");
     const auto outcome = input.at("outcome").template get<std::size_t>();
     const auto here = reference::noisy_max_laplace(input.at("scores").template get<std::vector<double>>(), scale);
-    const auto there = reference::noisy_max_laplace(input.at("neighbour_scores").template get<std::vector<double>>(), scale);
+    const auto there =
+        reference::noisy_max_laplace(input.at("neighbour_scores").template get<std::vector<double>>(), scale);
     EXPECT_NEAR(std::abs(std::log(here[outcome] / there[outcome])), value.template get<double>(), tolerance);
   });
 }

@@ -1,3 +1,4 @@
+// labels: threads
 #include "parley/privacy/randomness/generator.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +89,8 @@ TEST(SecureGenerator, AProcessClonedBehindLibcsBackDrawsOtherWordsToo) {
   if (!kernel_can_wipe) GTEST_SKIP() << "this kernel has no MADV_WIPEONFORK";
   const auto bits = secure();
   bits->next_u64();
-  const std::uint64_t in_child = first_word_of_child(*bits, [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); });
+  const std::uint64_t in_child =
+      first_word_of_child(*bits, [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); });
   EXPECT_NE(in_child, bits->next_u64());
 }
 

@@ -25,9 +25,20 @@ const double kInfinity = std::numeric_limits<double>::infinity();
 
 // Records that try to break a bound: huge, tiny, on the edge, not numbers.
 double nasty(std::mt19937_64& random) {
-  const double choices[] = {
-      0,   1,    -1,           1e308, -1e308, 5e-324, kInfinity, -kInfinity, std::nan(""), 1.0 + 1e-16, std::nextafter(1.0, 2.0),
-      0.5, -0.5, 1.5 * 0x1p-20};
+  const double choices[] = {0,
+                            1,
+                            -1,
+                            1e308,
+                            -1e308,
+                            5e-324,
+                            kInfinity,
+                            -kInfinity,
+                            std::nan(""),
+                            1.0 + 1e-16,
+                            std::nextafter(1.0, 2.0),
+                            0.5,
+                            -0.5,
+                            1.5 * 0x1p-20};
   if (random() % 2 == 0) return choices[random() % std::size(choices)];
   return std::normal_distribution<double>(0, 2)(random);
 }
@@ -42,7 +53,8 @@ TEST(ClippedSum, IsTheSumOfClippedTerms) {
 }
 
 TEST(ClippedSum, DropsWhatIsNotANumber) {
-  const auto sum = clipped_sum(Private(std::vector<double>{std::nan(""), kInfinity, -kInfinity, 0.5}), {.bound = 1.0, .grain = {-4}});
+  const auto sum = clipped_sum(Private(std::vector<double>{std::nan(""), kInfinity, -kInfinity, 0.5}),
+                               {.bound = 1.0, .grain = {-4}});
   EXPECT_EQ(seen(*sum), (std::vector<double>{0.5}));
 }
 
@@ -57,8 +69,9 @@ TEST(ClippedSum, NeverMovesByMoreThanItStates) {
         neighbour[random() % neighbour.size()] = nasty(random);
       else
         neighbour.push_back(nasty(random));
-      const ClipRule rule{
-          .bound = 0.7 + static_cast<double>(random() % 5), .grain = {-static_cast<int>(random() % 12)}, .neighbours = neighbours};
+      const ClipRule rule{.bound = 0.7 + static_cast<double>(random() % 5),
+                          .grain = {-static_cast<int>(random() % 12)},
+                          .neighbours = neighbours};
       const auto one = clipped_sum(Private(records), rule);
       const auto two = clipped_sum(Private(neighbour), rule);
       if (!one) continue;  // the grid is coarser than the bound
@@ -153,15 +166,16 @@ TEST(ClippedSum, DoesNotDependOnTheOrderOfRecords) {
 
 TEST(ClippedSum, RefusesBoundsAndGridsThatCannotHold) {
   const Private rows(std::vector<double>(10, 0.1));
-  for (const double bound : {0.0, -1.0, kInfinity, std::nan("")}) EXPECT_FALSE(clipped_sum(rows, {.bound = bound, .grain = {-4}}));
+  for (const double bound : {0.0, -1.0, kInfinity, std::nan("")})
+    EXPECT_FALSE(clipped_sum(rows, {.bound = bound, .grain = {-4}}));
   EXPECT_FALSE(clipped_sum(rows, {.bound = 1.0, .grain = {1}})) << "coarser than the bound";
   EXPECT_FALSE(clipped_sum(rows, {.bound = 1.0, .grain = {-62}})) << "the sum would overflow";
   EXPECT_FALSE(clipped_values(rows, {.bound = 1.0, .grain = {-4}, .neighbours = Neighbours::kAddRemove}));
   EXPECT_FALSE(clipped_vector_sum(Private(Contributions{{1, 2, 3}, 2}), {.bound = 1.0, .grain = {-4}}));
 }
 
-// Selection reads scores as doubles. 2^53 + 1 is not one: of two neighbours' sums one grain apart both, or neither, would
-// be rounded, and they could come out two grains apart.
+// Selection reads scores as doubles. 2^53 + 1 is not one: of two neighbours' sums one grain apart both, or neither,
+// would be rounded, and they could come out two grains apart.
 TEST(ClippedScores, AreRefusedWhereTheyWouldNotBeDoubles) {
   const Private<Contributions> terms(Contributions{{1, 2, 3, 4}, 2});  // two records
   EXPECT_TRUE(clipped_scores(terms, {.bound = 0x1p51, .grain = {0}}));
@@ -177,9 +191,9 @@ GridFeatures grid_of(const std::vector<std::vector<double>>& rows, const std::ve
   std::vector<double> column_major;
   for (std::size_t j = 0; j < bounds.size(); ++j)
     for (const auto& row : rows) column_major.push_back(row[j]);
-  return GridFeatures::make(
-             linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()), static_cast<linalg::Index>(bounds.size()), column_major),
-             bounds, stated)
+  return GridFeatures::make(linalg::Matrix::from_dense(static_cast<linalg::Index>(rows.size()),
+                                                       static_cast<linalg::Index>(bounds.size()), column_major),
+                            bounds, stated)
       .value();
 }
 

@@ -91,7 +91,9 @@ TEST(GridFeatures, NeedABoundForEveryColumn) {
 class ExactSumsTest : public ::testing::Test {
  protected:
   static constexpr Index kRows = 60, kCols = 12;
-  static std::vector<double> all_scores(ExactSums& sums) { return Gate::in_the_clear(sums.scores(VertexRule{}), Unprotected{}).value(); }
+  static std::vector<double> all_scores(ExactSums& sums) {
+    return Gate::in_the_clear(sums.scores(VertexRule{}), Unprotected{}).value();
+  }
 };
 
 TEST_F(ExactSumsTest, ARowAtATimeEqualsOnePassBitForBit) {
@@ -106,7 +108,8 @@ TEST_F(ExactSumsTest, ARowAtATimeEqualsOnePassBitForBit) {
     const auto before = random_derivatives(kRows * k, 2);
     const auto q = random_derivatives(kRows * k, 3);
     rows.assign(before);
-    for (const std::size_t i : {std::size_t{7}, std::size_t{0}}) rows.assign_row(static_cast<Index>(i), std::span(q).subspan(i * k, k));
+    for (const std::size_t i : {std::size_t{7}, std::size_t{0}})
+      rows.assign_row(static_cast<Index>(i), std::span(q).subspan(i * k, k));
     for (std::size_t i = kRows; i-- > 0;) rows.assign_row(static_cast<Index>(i), std::span(q).subspan(i * k, k));
     whole.assign(q);
     EXPECT_EQ(all_scores(rows), all_scores(whole));
@@ -202,15 +205,17 @@ TEST_F(ExactSumsTest, TheBoundIsReachedUpToItsRounding) {
   const double up = all_scores(a)[0];
   a.assign_row(3, -1.0);
   EXPECT_NE(before, up);
-  EXPECT_NEAR(std::abs(all_scores(a)[0] - up), a.score(VertexRule{}, 0).sensitivity(), 1e-4 * a.score(VertexRule{}, 0).sensitivity());
+  EXPECT_NEAR(std::abs(all_scores(a)[0] - up), a.score(VertexRule{}, 0).sensitivity(),
+              1e-4 * a.score(VertexRule{}, 0).sensitivity());
 }
 
 TEST_F(ExactSumsTest, TouchedCoordinatesAreThoseOfTheChangedRows) {
-  const GridFeatures features =
-      *GridFeatures::make(Matrix::from_dense(2, 3, std::vector<double>{1, 0, 0, 1, 1, 1}), std::vector<double>{1, 1, 1});
+  const GridFeatures features = *GridFeatures::make(Matrix::from_dense(2, 3, std::vector<double>{1, 0, 0, 1, 1, 1}),
+                                                    std::vector<double>{1, 1, 1});
   ExactSums sums = *ExactSums::make(features, {});
   sums.assign_row(0, 0.5);
-  EXPECT_EQ(std::vector<std::uint32_t>(sums.touched().begin(), sums.touched().end()), (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(std::vector<std::uint32_t>(sums.touched().begin(), sums.touched().end()),
+            (std::vector<std::uint32_t>{0, 2}));
   sums.forget_touched();
   sums.assign_row(0, 0.5);  // no change
   EXPECT_TRUE(sums.touched().empty());
@@ -254,8 +259,9 @@ TEST(BatchSum, NormsOfRowsAreNeverBelowTheTrueOnes) {
   constexpr std::size_t kEntries = 200'000;
   for (const double entry : {0.8247800469398499, 0.19686418771743774, 0.12560677528381348, 1e-160})
     for (const bool constant : {false, true}) {
-      const GridFeatures features = *GridFeatures::make(Matrix::from_dense(1, kEntries, std::vector<double>(kEntries, entry)),
-                                                        std::vector<double>(kEntries, entry < 1e-100 ? 2 * entry : 1.0));
+      const GridFeatures features =
+          *GridFeatures::make(Matrix::from_dense(1, kEntries, std::vector<double>(kEntries, entry)),
+                              std::vector<double>(kEntries, entry < 1e-100 ? 2 * entry : 1.0));
       const double stated = row_norms_upward(features, constant).front();
       mpq_class squares = constant ? 1 : 0;
       for (std::size_t j = 0; j < kEntries; ++j) {

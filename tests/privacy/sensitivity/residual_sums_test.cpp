@@ -40,11 +40,13 @@ GridFeatures grid(const std::vector<double>& values) {
   return *GridFeatures::make(Matrix::from_dense(kRows, kCols, values), std::vector<double>(kCols, 1.0));
 }
 
-double gradient(const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& w, double l2, Index c) {
+double gradient(const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& w, double l2,
+                Index c) {
   double sum = 0;
   for (Index i = 0; i < kRows; ++i) {
     double margin = 0;
-    for (Index j = 0; j < kCols; ++j) margin += x[static_cast<std::size_t>(j * kRows + i)] * w[static_cast<std::size_t>(j)];
+    for (Index j = 0; j < kCols; ++j)
+      margin += x[static_cast<std::size_t>(j * kRows + i)] * w[static_cast<std::size_t>(j)];
     sum += x[static_cast<std::size_t>(c * kRows + i)] * (margin - y[static_cast<std::size_t>(i)]);
   }
   return sum / kRows + l2 * w[static_cast<std::size_t>(c)];
@@ -84,7 +86,8 @@ TEST(ResidualSums, OneRecordMovesNoGradientByMoreThanStated) {
     }
     y[0] = -2;
     told[0] = 2;
-    for (Index c = 0; c < kCols; ++c) largest = std::max(largest, std::abs(gradient(x, y, w, 0, c) - gradient(other, told, w, 0, c)));
+    for (Index c = 0; c < kCols; ++c)
+      largest = std::max(largest, std::abs(gradient(x, y, w, 0, c) - gradient(other, told, w, 0, c)));
   }
   EXPECT_LE(largest, 2 * 5.0 / kRows * (1 + 1e-12));
   EXPECT_GT(largest, 0.5 * 2 * 5.0 / kRows) << "the attack is a real one";

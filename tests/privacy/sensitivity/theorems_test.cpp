@@ -1,3 +1,4 @@
+// labels: slow
 #include "parley/privacy/sensitivity/theorems.h"
 
 #include <gtest/gtest.h>
@@ -7,13 +8,16 @@
 #include <cmath>
 #include <random>
 
+#include "tests/support/sanitized.h"
+
 using namespace parley::privacy;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
 
-// argmin of (1/n) sum_i L <u_i, w> + lambda/2 |w|^2 with |u_i| <= 1 is -L/lambda mean(u): linear losses are the worst case.
+// argmin of (1/n) sum_i L <u_i, w> + lambda/2 |w|^2 with |u_i| <= 1 is -L/lambda mean(u): linear losses are the worst
+// case.
 VectorXd linear_argmin(const MatrixXd& u, double lipschitz, double lambda) {
   return -lipschitz / lambda * u.colwise().mean().transpose();
 }
@@ -66,6 +70,7 @@ TEST(ArgminSensitivity, IsReachedByOppositeLinearLossesAndNeverExceeded) {
 }
 
 TEST(AdmmSharingSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
+  PARLEY_SKIP_WHEN_SANITIZED();
   std::mt19937_64 random(2);
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -96,8 +101,12 @@ TEST(AdmmSharingSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
     const VectorXd z = admm_argmin(two, rho, lambda, radius);
     const auto clip = [&](double v) { return std::clamp(v, -value_bound, value_bound); };
     const VectorXd difference = (one.rows * x).unaryExpr(clip) - (two.rows * z).unaryExpr(clip);
-    const AdmmSharing party{
-        .value_bound = value_bound, .row_bound = row_bound, .dual_bound = dual_bound, .weight_bound = radius, .rho = rho, .lambda = lambda};
+    const AdmmSharing party{.value_bound = value_bound,
+                            .row_bound = row_bound,
+                            .dual_bound = dual_bound,
+                            .weight_bound = radius,
+                            .rho = rho,
+                            .lambda = lambda};
     const double bound = admm_sharing_sensitivity(party)->value();
     EXPECT_LE(difference.norm(), bound);
     closest = std::max(closest, difference.norm() / bound);
@@ -105,7 +114,8 @@ TEST(AdmmSharingSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
   EXPECT_GT(closest, 0.2) << "the search came nowhere near the bound, so it proves little";
 }
 
-// The party's part of the model. Single rows that only change sign come close to the bound: half of it would be exceeded.
+// The party's part of the model. Single rows that only change sign come close to the bound: half of it would be
+// exceeded.
 TEST(AdmmWeightsSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
@@ -133,10 +143,12 @@ TEST(AdmmWeightsSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
     const double radius = 0.5 * std::sqrt(n * rho / lambda) * target_bound;  // X: no constraint at all
     const VectorXd x = admm_argmin(one, rho, lambda, 1e9), z = admm_argmin(two, rho, lambda, 1e9);
     EXPECT_LE(x.norm(), radius * (1 + 1e-12));
-    const double bound =
-        admm_weights_sensitivity(
-            {.row_bound = row_bound, .dual_bound = rho * target_bound, .weight_bound = radius, .rho = rho, .lambda = lambda})
-            ->value();
+    const double bound = admm_weights_sensitivity({.row_bound = row_bound,
+                                                   .dual_bound = rho * target_bound,
+                                                   .weight_bound = radius,
+                                                   .rho = rho,
+                                                   .lambda = lambda})
+                             ->value();
     EXPECT_LE((x - z).norm(), bound);
     closest = std::max(closest, (x - z).norm() / bound);
   }
@@ -146,7 +158,8 @@ TEST(AdmmWeightsSensitivity, IsNeverExceededByRandomOrAdversarialNeighbours) {
 TEST(Theorems, RefuseNumbersThatAreNotBounds) {
   EXPECT_FALSE(argmin_sensitivity({.lipschitz = 0, .strong_convexity = 1, .records = 1}));
   EXPECT_FALSE(argmin_sensitivity({.lipschitz = 1, .strong_convexity = std::nan(""), .records = 1}));
-  EXPECT_FALSE(admm_sharing_sensitivity({.value_bound = 1, .row_bound = 1, .dual_bound = 1, .weight_bound = 1, .rho = 0, .lambda = 1}));
+  EXPECT_FALSE(admm_sharing_sensitivity(
+      {.value_bound = 1, .row_bound = 1, .dual_bound = 1, .weight_bound = 1, .rho = 0, .lambda = 1}));
   AdmmSharing party{.value_bound = 1, .row_bound = 1, .dual_bound = 1, .weight_bound = 1, .rho = 1, .lambda = 1};
   const double exact = admm_sharing_sensitivity(party)->value();
   party.value_error = 0.25;

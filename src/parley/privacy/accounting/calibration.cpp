@@ -21,7 +21,8 @@ using namespace accounting;
 
 Result<void> check_steps(std::int64_t steps) {
   if (steps < 1 || steps > kMaxCount)
-    return fail(bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", steps)));
+    return fail(bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount),
+                          fmt::format("{}", steps)));
   return {};
 }
 
@@ -36,7 +37,8 @@ double log_of(double delta) {
 constexpr double kSearchGrid = 1e-2;
 constexpr double kClose = 1.6e-2;
 constexpr double kClear = 2e-3;
-// Below this epsilon delta hardly depends on it, and a per cent of delta is more than a per cent of epsilon: always look again.
+// Below this epsilon delta hardly depends on it, and a per cent of delta is more than a per cent of epsilon: always
+// look again.
 constexpr double kFlat = 0.05;
 
 struct Bracket {
@@ -90,16 +92,20 @@ Error no_answer() {
 
 Result<double> largest_scale(const std::function<double(double)>& delta_at_scale, double delta, double guess) {
   const double goal = std::log(delta);
-  const auto found = cross([&](double x) { return log_of(delta_at_scale(std::exp(x))) - goal; }, std::log(guess), 0.1, 1e-6);
+  const auto found =
+      cross([&](double x) { return log_of(delta_at_scale(std::exp(x))) - goal; }, std::log(guess), 0.1, 1e-6);
   if (!found) return fail(no_answer());
   return std::exp(found->safe);
 }
 
 namespace {
 
-Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(double)>& plan_at, const Target& target, double guess) {
+Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(double)>& plan_at, const Target& target,
+                                double guess) {
   const double epsilon = target.epsilon.value(), delta = target.delta.value(), goal = std::log(delta);
-  const auto bound = [&](double x) { return log_of(searched_delta_at(plan_at(std::exp(x)), epsilon, accountant, kSearchGrid).value_or(1.0)); };
+  const auto bound = [&](double x) {
+    return log_of(searched_delta_at(plan_at(std::exp(x)), epsilon, accountant, kSearchGrid).value_or(1.0));
+  };
   // delta within the target at epsilon is the proof. The other way round must hold too, so that asking the
   // accountant for epsilon at this delta never answers above the target (its own grid is finer than the
   // search's, hence lower).
@@ -108,7 +114,8 @@ Result<double> largest_scale_by(Accountant accountant, const std::function<Plan(
       const Plan plan = plan_at(std::exp(x));
       // Any accountant that stays within the target makes the best one do so; these are the likely ones.
       for (const Accountant each : {Accountant::kPld, Accountant::kRdp, Accountant::kKov, Accountant::kBest}) {
-        const auto spent = searched_epsilon_at(plan, target.delta, accountant == Accountant::kBest ? each : accountant, kSearchGrid);
+        const auto spent =
+            searched_epsilon_at(plan, target.delta, accountant == Accountant::kBest ? each : accountant, kSearchGrid);
         if (spent && *spent <= epsilon) return std::exp(x);
         if (accountant != Accountant::kBest) break;
       }
@@ -152,7 +159,8 @@ bool has_sampled_gaussian(const Plan& plan) {
 
 namespace {
 
-Result<double> searched_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess, Accountant accountant) {
+Result<double> searched_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess,
+                              Accountant accountant) {
   const Plan first = plan_at(guess);
   if (!validate(first)) return fail(no_answer());
   // Sampled Gaussians: loss distributions are never behind the others where they answer at all, and asking the others
@@ -166,12 +174,13 @@ Result<double> searched_scale(const std::function<Plan(double)>& plan_at, const 
 
 // The search asked accountants alone; what came of it goes through the door.
 Result<void> check_within(const Plan& plan, const Target& target) {
-  return believe(target.epsilon.value(), least_epsilon(plan, target.delta.value()), "calibration", "epsilon");
+  return check_not_below(target.epsilon.value(), least_epsilon(plan, target.delta.value()), "calibration", "epsilon");
 }
 
 }  // namespace
 
-Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess, Accountant accountant) {
+Result<double> largest_scale(const std::function<Plan(double)>& plan_at, const Target& target, double guess,
+                             Accountant accountant) {
   PARLEY_TRY(const double scale, searched_scale(plan_at, target, guess, accountant));
   PARLEY_CHECK(check_within(plan_at(scale), target));
   return scale;
@@ -185,7 +194,8 @@ Result<double> gaussian_noise(const Target& target, std::int64_t steps) {
   return noise;
 }
 
-Result<double> sampled_gaussian_noise(const Target& target, double sampling_rate, std::int64_t steps, Accountant accountant) {
+Result<double> sampled_gaussian_noise(const Target& target, double sampling_rate, std::int64_t steps,
+                                      Accountant accountant) {
   PARLEY_CHECK(check_steps(steps));
   PARLEY_CHECK(validate(Mechanism{SubsampledGaussian{1, sampling_rate}}, "plan"));
   PARLEY_TRY(const double plain, gaussian_noise(target, steps));
@@ -195,7 +205,9 @@ Result<double> sampled_gaussian_noise(const Target& target, double sampling_rate
     const double without = target.neighbours == Neighbours::kAddRemove ? plain : 2 * plain;
     if (sampling_rate == 1 || without < kLeastSampled) return without;
   }
-  const auto plan_at = [&](double scale) { return Plan{target.neighbours, {{SubsampledGaussian{1 / scale, sampling_rate}, steps}}}; };
+  const auto plan_at = [&](double scale) {
+    return Plan{target.neighbours, {{SubsampledGaussian{1 / scale, sampling_rate}, steps}}};
+  };
   // Between no amplification and the full square of it.
   const double guess = 1 / std::max(0.6, plain * sampling_rate);
   PARLEY_TRY(const double scale, largest_scale(plan_at, target, guess, accountant));
@@ -206,11 +218,13 @@ Result<double> selection_epsilon(const Target& target, std::int64_t steps, Accou
   PARLEY_CHECK(check_steps(steps));
   const auto plan_at = [&](double epsilon) { return Plan{target.neighbours, {{Exponential{epsilon}, steps}}}; };
   const double rho = zcdp_within(target.epsilon.value(), target.delta.value());
-  const double guess = std::max(target.epsilon.value() / static_cast<double>(steps), std::sqrt(8 * rho / static_cast<double>(steps)));
+  const double guess =
+      std::max(target.epsilon.value() / static_cast<double>(steps), std::sqrt(8 * rho / static_cast<double>(steps)));
   return largest_scale(plan_at, target, guess, accountant);
 }
 
-Result<SelectAndReleaseNoise> select_and_release_noise(const Target& target, const SelectAndRelease& shape, Accountant accountant) {
+Result<SelectAndReleaseNoise> select_and_release_noise(const Target& target, const SelectAndRelease& shape,
+                                                       Accountant accountant) {
   PARLEY_CHECK(check_steps(shape.steps));
   if (!(shape.share >= 0 && shape.share <= 1))
     return fail(bad_input({.field = "share"}, "must lie between 0 and 1", fmt::format("{}", shape.share)));
@@ -237,13 +251,14 @@ Result<SelectAndReleaseNoise> select_and_release_noise(const Target& target, con
     if (shape.share < 1) {
       noise.value_multiplier = 1 / (std::sqrt(2 * (1 - shape.share)) * scale);
       noise.plan.events.push_back(
-          {gaussian ? Mechanism{Gaussian{noise.value_multiplier, 1}} : Mechanism{Laplace{noise.value_multiplier, 1}}, shape.steps});
+          {gaussian ? Mechanism{Gaussian{noise.value_multiplier, 1}} : Mechanism{Laplace{noise.value_multiplier, 1}},
+           shape.steps});
     }
     return noise;
   };
   const double rho = zcdp_within(target.epsilon.value(), target.delta.value());
-  PARLEY_TRY(const double scale,
-             largest_scale([&](double s) { return parts(s).plan; }, target, std::sqrt(rho / static_cast<double>(shape.steps)), accountant));
+  PARLEY_TRY(const double scale, largest_scale([&](double s) { return parts(s).plan; }, target,
+                                               std::sqrt(rho / static_cast<double>(shape.steps)), accountant));
   SelectAndReleaseNoise noise = parts(scale);
   PARLEY_TRY(noise.account, account_at_delta(noise.plan, target.delta));
   return noise;

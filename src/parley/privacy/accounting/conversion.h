@@ -1,7 +1,10 @@
-// From Renyi divergences to (epsilon, delta). Canonne, Kamath, Steinke 2020, Proposition 12 and
-// Corollary 13: a mechanism with D_a <= r for one order a > 1 is (epsilon, delta)-DP whenever
-//   epsilon >= r + ln(1 - 1/a) - ln(delta a)/(a - 1),   or   delta >= exp((a-1)(r - epsilon + ln(1-1/a)))/a.
-// Every order gives a valid bound; the functions below take the smallest over all orders they try.
+// From Renyi divergences to (epsilon, delta). Canonne, Kamath, Steinke 2020, Proposition 12 and Corollary 13: a
+// mechanism with D_a <= r for one order a > 1 is (epsilon, delta)-DP whenever
+//
+//   epsilon >= r + ln(1 - 1/a) - ln(delta a)/(a - 1),      or
+//   delta   >= exp((a-1) (r - epsilon + ln(1 - 1/a))) / a
+//
+// Every order gives a valid bound; the functions below take the smallest over all orders that they try.
 #pragma once
 #include <functional>
 

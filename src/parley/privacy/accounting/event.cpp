@@ -48,13 +48,15 @@ template <>
 struct Describe<DiscreteGaussian> {
   static constexpr const char* kName = "discrete-gaussian";
   static constexpr std::array<Field<DiscreteGaussian>, 2> kFields{
-      {{"sigma", &DiscreteGaussian::sigma, Rule::kPositive}, {"sensitivity", &DiscreteGaussian::sensitivity, Rule::kPositive}}};
+      {{"sigma", &DiscreteGaussian::sigma, Rule::kPositive},
+       {"sensitivity", &DiscreteGaussian::sensitivity, Rule::kPositive}}};
 };
 template <>
 struct Describe<DiscreteLaplace> {
   static constexpr const char* kName = "discrete-laplace";
   static constexpr std::array<Field<DiscreteLaplace>, 2> kFields{
-      {{"scale", &DiscreteLaplace::scale, Rule::kPositive}, {"sensitivity", &DiscreteLaplace::sensitivity, Rule::kPositive}}};
+      {{"scale", &DiscreteLaplace::scale, Rule::kPositive},
+       {"sensitivity", &DiscreteLaplace::sensitivity, Rule::kPositive}}};
 };
 template <>
 struct Describe<Exponential> {
@@ -96,7 +98,9 @@ concept HasDimensions = requires(M m) {
 };
 
 Result<void> check(double value, Rule rule, const std::string& field) {
-  const auto refuse = [&](const char* text) { return fail(bad_input({.field = field}, text, fmt::format("{}", value))); };
+  const auto refuse = [&](const char* text) {
+    return fail(bad_input({.field = field}, text, fmt::format("{}", value)));
+  };
   switch (rule) {
     case Rule::kPositive:
       if (!(value > 0) || !std::isfinite(value)) return refuse("must be a finite number above 0");
@@ -128,13 +132,15 @@ Result<void> check_cost(double cost, const std::string& field) {
   if (cost >= kLeastCost && cost <= kLargestCost) return {};
   return fail(
       bad_input({.field = field},
-                fmt::format("sensitivity / noise, epsilon or sqrt(rho) of a step must lie between {:g} and {:g}", kLeastCost, kLargestCost),
+                fmt::format("sensitivity / noise, epsilon or sqrt(rho) of a step must lie between {:g} and {:g}",
+                            kLeastCost, kLargestCost),
                 fmt::format("{:g}", cost)));
 }
 
 Result<void> check_count(std::int64_t count, const std::string& field) {
   if (count < 1 || count > kMaxCount)
-    return fail(bad_input({.field = field}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", count)));
+    return fail(bad_input({.field = field}, fmt::format("must be a whole number from 1 to {}", kMaxCount),
+                          fmt::format("{}", count)));
   return {};
 }
 
@@ -185,7 +191,9 @@ Result<void> only_keys(const Json& object, std::span<const std::string> legal, c
 
 Result<Event> read_event(const Json& object, const Place& place) {
   if (!object.is_object()) return fail(bad_input(place, "must be an object", shown(object)));
-  const auto at = [&](std::string_view key) { return Place{.file = place.file, .field = fmt::format("{}.{}", place.field, key)}; };
+  const auto at = [&](std::string_view key) {
+    return Place{.file = place.file, .field = fmt::format("{}.{}", place.field, key)};
+  };
   const auto kind = object.find("mechanism");
   if (kind == object.end()) return fail(bad_input(at("mechanism"), "is required"));
   if (!kind->is_string()) return fail(bad_input(at("mechanism"), "must be a text", shown(*kind)));
@@ -286,7 +294,8 @@ Result<void> validate(const Plan& plan) {
     PARLEY_CHECK(validate(plan.events[i], fmt::format("events[{}]", i)));
     total += plan.events[i].count;
     if (total > kMaxCount)
-      return fail(bad_input({.field = fmt::format("events[{}].count", i)}, fmt::format("all counts together must not exceed {}", kMaxCount),
+      return fail(bad_input({.field = fmt::format("events[{}].count", i)},
+                            fmt::format("all counts together must not exceed {}", kMaxCount),
                             fmt::format("{}", plan.events[i].count)));
   }
   return {};

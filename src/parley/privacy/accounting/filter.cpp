@@ -19,11 +19,13 @@ using namespace accounting;
 Result<void> check_relation(Neighbours mine, Neighbours theirs) {
   if (mine == theirs) return {};
   return fail(bad_input({.field = "neighbours"},
-                        fmt::format("this budget counts {}; costs of the two relations are never added", name(mine)), name(theirs)));
+                        fmt::format("this budget counts {}; costs of the two relations are never added", name(mine)),
+                        name(theirs)));
 }
 
 Error ended(const Event& event, std::string_view why) {
-  return {Fault::kBudgetEnded, fmt::format("privacy budget: {} x{} refused: {}", name(event.mechanism), event.count, why)};
+  return {Fault::kBudgetEnded,
+          fmt::format("privacy budget: {} x{} refused: {}", name(event.mechanism), event.count, why)};
 }
 
 // The largest divergence at this order that converts to (epsilon, delta): epsilon - ln(1-1/a) + ln(delta
@@ -38,10 +40,12 @@ double divergence_within(double order, double epsilon, double delta) {
 
 Result<Filter> Filter::make(const Budget& budget, const Rules& rules) {
   if (!(rules.step_delta >= 0) || !(rules.step_delta < budget.delta.value()))
-    return fail(bad_input({.field = "step_delta"}, "must be at least 0 and below delta", fmt::format("{}", rules.step_delta)));
+    return fail(
+        bad_input({.field = "step_delta"}, "must be at least 0 and below delta", fmt::format("{}", rules.step_delta)));
   Filter filter(budget);
   filter.rules_ = rules;
-  const double share = (budget.delta.value() - rules.step_delta) / static_cast<double>(1 + rules.orders.size()) * (1 - kSlack);
+  const double share =
+      (budget.delta.value() - rules.step_delta) / static_cast<double>(1 + rules.orders.size()) * (1 - kSlack);
   filter.rho_limit_ = zcdp_within(budget.epsilon.value(), share);
   for (const double order : rules.orders) {
     if (!(order > 1) || !std::isfinite(order))
@@ -58,21 +62,28 @@ Filter::Totals Filter::with(const Event& event) const {
   next.pure = (next.pure + count * pure_epsilon(event.mechanism)) * (1 + kSlack);
   next.rho = (next.rho + count * zcdp(event.mechanism, budget_.neighbours)) * (1 + kSlack);
   for (std::size_t i = 0; i < next.divergence.size(); ++i)
-    next.divergence[i] = (next.divergence[i] + count * renyi(event.mechanism, budget_.neighbours, rules_.orders[i])) * (1 + kSlack);
-  if (const auto* step = std::get_if<ApproxDp>(&event.mechanism)) next.leaked = (next.leaked + count * step->delta) * (1 + kSlack);
-  const auto same = std::find_if(next.events.begin(), next.events.end(), [&](const Event& known) { return known.mechanism == event.mechanism; });
-  if (same == next.events.end()) {
-    next.events.push_back(event);
+    next.divergence[i] =
+        (next.divergence[i] + count * renyi(event.mechanism, budget_.neighbours, rules_.orders[i])) * (1 + kSlack);
+  if (const auto* step = std::get_if<ApproxDp>(&event.mechanism))
+    next.leaked = (next.leaked + count * step->delta) * (1 + kSlack);
+  next.least.add(event);
+  return next;
+}
+
+void Filter::note(std::vector<Event>& events, const Event& event) {
+  const auto same = std::find_if(events.begin(), events.end(),
+                                 [&](const Event& known) { return known.mechanism == event.mechanism; });
+  if (same == events.end()) {
+    events.push_back(event);
   } else {
     same->count = std::min(same->count + event.count, kMaxCount);
   }
-  return next;
 }
 
 namespace {
 
-// All charges are held against what they cost at least whenever a twentieth more of the budget is used; single steps and
-// closed forms, which take microseconds, every time.
+// All charges are held against what they cost at least whenever a twentieth more of the budget is used; single steps
+// and closed forms, which take microseconds, every time.
 bool due(double used, double checked) {
   return used > checked + 0.05;
 }
@@ -93,32 +104,39 @@ double Filter::used() const {
   return used_by(totals_);
 }
 
-Result<double> Filter::used_with(const Event& event) const {
-  const Totals next = with(event);
+Result<Filter::Totals> Filter::allowed(const Event& event) const {
+  Totals next = with(event);
   const double after = used_by(next);
   if (!(after <= 1))
-    return fail(ended(event, fmt::format("it would use {:.4g} times the budget of epsilon {} at delta {}", after, budget_.epsilon.value(),
-                                         budget_.delta.value())));
-  const Plan all{budget_.neighbours, next.events};
-  const double delta = budget_.delta.value();
-  const double least = due(after, checked_) ? least_epsilon(all, delta) : least_epsilon_of_steps(all, delta);
-  PARLEY_CHECK(believe(budget_.epsilon.value(), least, "filter", "epsilon"));
-  return after;
+    return fail(ended(event, fmt::format("it would use {:.4g} times the budget of epsilon {} at delta {}", after,
+                                         budget_.epsilon.value(), budget_.delta.value())));
+  double least = next.least.epsilon();
+  if (due(after, checked_)) {
+    Plan all{budget_.neighbours, events_};
+    note(all.events, event);
+    least = least_epsilon(all, budget_.delta.value());
+  }
+  PARLEY_CHECK(check_not_below(budget_.epsilon.value(), least, "filter", "epsilon"));
+  return next;
 }
 
 Result<void> Filter::may(const Event& event, Neighbours neighbours) const {
   PARLEY_CHECK(check_relation(budget_.neighbours, neighbours));
   PARLEY_CHECK(validate(event));
-  PARLEY_CHECK(used_with(event));
+  PARLEY_CHECK(allowed(event));
   return {};
 }
 
 Result<void> Filter::charge(const Event& event, Neighbours neighbours) {
   PARLEY_CHECK(check_relation(budget_.neighbours, neighbours));
   PARLEY_CHECK(validate(event));
-  PARLEY_TRY(const double after, used_with(event));
-  if (due(after, checked_)) checked_ = after;
-  totals_ = with(event);
+  PARLEY_TRY(Totals next, allowed(event));
+  if (const double after = used_by(next); due(after, checked_)) {
+    checked_ = after;
+    ++held_together_;
+  }
+  totals_ = std::move(next);
+  note(events_, event);
   return {};
 }
 
@@ -126,8 +144,8 @@ Result<PlannedFilter> PlannedFilter::make(const Plan& plan) {
   PARLEY_CHECK(validate(plan));
   Plan merged{plan.neighbours, {}};
   for (const Event& event : plan.events) {
-    const auto same =
-        std::find_if(merged.events.begin(), merged.events.end(), [&](const Event& other) { return other.mechanism == event.mechanism; });
+    const auto same = std::find_if(merged.events.begin(), merged.events.end(),
+                                   [&](const Event& other) { return other.mechanism == event.mechanism; });
     if (same == merged.events.end()) {
       merged.events.push_back(event);
     } else {

@@ -27,7 +27,7 @@ struct Outcome {
 // Sorted by loss. What the outcomes lack of probability 1 is ignored, which only lowers the bound.
 using Pair = std::vector<Outcome>;
 
-// At most this many outcomes are kept of a product; a step with a density is cut into so many cells.
+// At most this many outcomes are kept of a product, and a step with a density is cut into this many cells.
 constexpr std::size_t kOutcomes = 36;
 constexpr int kCells = 60;
 // Relative room for the rounding of one product and of what is put together with it.
@@ -88,8 +88,10 @@ Pair sampled_pair(const SampledGaussian& pair) {
   };
   return in_cells(even_edges(low, 1 + 10 * static_cast<Real>(pair.sigma), kCells), [&](Real a, Real b) {
     const auto x = [](Real edge) { return static_cast<double>(edge); };
-    const Real p = above([&](Real e) { return pair.p_above(x(e)); }, [&](Real e) { return pair.p_below(x(e)); }, a, b, 0);
-    const Real q = above([&](Real e) { return pair.q_above(x(e)); }, [&](Real e) { return pair.q_below(x(e)); }, a, b, 0);
+    const Real p =
+        above([&](Real e) { return pair.p_above(x(e)); }, [&](Real e) { return pair.p_below(x(e)); }, a, b, 0);
+    const Real q =
+        above([&](Real e) { return pair.q_above(x(e)); }, [&](Real e) { return pair.q_below(x(e)); }, a, b, 0);
     return std::pair{p, q};
   });
 }
@@ -123,8 +125,8 @@ Pair discrete_laplace_pair(Real scale, Real distance) {
   return pair;
 }
 
-// P around distance, Q around 0, in cells of whole numbers. Few atoms are added up. Of many, a cell has at least the normal
-// mass times 1 - (z^2/24 + 0.13)/sigma^2 within z deviations, and at most that times 1 + 0.13/sigma^2.
+// P around distance, Q around 0, in cells of whole numbers. Few atoms are added up. Of many, a cell has at least the
+// normal mass times 1 - (z^2/24 + 0.13)/sigma^2 within z deviations, and at most that times 1 + 0.13/sigma^2.
 Pair discrete_gaussian_pair(Real sigma, Real distance) {
   constexpr Real kFew = 100;
   if (sigma > kFew) {
@@ -187,12 +189,14 @@ Pair together(const Pair& all, Real smallest_tail) {
   Real sum = 0, covered = 0, reference = 0, above = total;
   std::int64_t cell = -1;
   const auto close = [&] {
-    if (sum > 0) result.push_back({sum, reference - std::log(covered / sum + std::numeric_limits<Real>::min()) - kRounding});
+    if (sum > 0)
+      result.push_back({sum, reference - std::log(covered / sum + std::numeric_limits<Real>::min()) - kRounding});
   };
   for (const Outcome& outcome : all) {
     const Real by_loss = std::clamp((outcome.loss - low) / range, Real{0}, Real{1});
     const Real by_mass = 1 - above / total;
-    const double by_tail = -std::log(static_cast<double>(std::clamp(above / total, smallest_tail, Real{1}))) / magnitudes;
+    const double by_tail =
+        -std::log(static_cast<double>(std::clamp(above / total, smallest_tail, Real{1}))) / magnitudes;
     const auto own = static_cast<std::int64_t>(share * (by_loss + by_mass + by_tail));
     if (own != cell) {
       close();
@@ -250,7 +254,8 @@ Pair power(Pair base, std::int64_t count, Real smallest_tail) {
 
 // ---- plans ----
 
-// The plan with every event replaced by what a mechanism of its kind does. `share`: u = share e for the exponential mechanism.
+// The plan with every event replaced by what a mechanism of its kind does. `share`: u = share e for the exponential
+// mechanism.
 struct Least {
   Pair pair;             // empty: nothing is revealed
   Real log_no_leak = 0;  // ln of the probability that no (epsilon, delta) step reveals everything
@@ -280,7 +285,8 @@ Least least(const Plan& plan, double share, double delta) {
     std::visit(
         [&]<class M>(const M& m) {
           if constexpr (std::is_same_v<M, Gaussian>) {
-            mu_squared += count * (m.sensitivity / static_cast<Real>(m.sigma)) * (m.sensitivity / static_cast<Real>(m.sigma));
+            mu_squared +=
+                count * (m.sensitivity / static_cast<Real>(m.sigma)) * (m.sensitivity / static_cast<Real>(m.sigma));
           } else if constexpr (std::is_same_v<M, Zcdp>) {
             mu_squared += count * 2 * m.rho;
           } else if constexpr (std::is_same_v<M, Laplace>) {
@@ -313,41 +319,15 @@ Mechanism plain(const Mechanism& mechanism) {
   if (const auto* m = std::get_if<Zcdp>(&mechanism)) return Gaussian{1, std::sqrt(2 * m->rho)};
   return mechanism;
 }
-// Profiles of steps that cost next to nothing are widened by the rounding of a difference: those are no lower bounds.
+// Profiles of steps that cost next to nothing are widened by the rounding of a difference: those are not lower bounds.
 constexpr double kLeastMu = 1e-4;
 bool has_exact_profile(const Mechanism& mechanism) {
   if (const auto* m = std::get_if<Gaussian>(&mechanism)) return m->sensitivity / m->sigma > kLeastMu;
   if (const auto* m = std::get_if<Zcdp>(&mechanism)) return std::sqrt(2 * m->rho) > kLeastMu;
-  if (const auto* m = std::get_if<SubsampledGaussian>(&mechanism)) return m->sampling_rate / m->noise_multiplier > kLeastMu;
+  if (const auto* m = std::get_if<SubsampledGaussian>(&mechanism))
+    return m->sampling_rate / m->noise_multiplier > kLeastMu;
   return !std::holds_alternative<DiscreteLaplace>(mechanism) && !std::holds_alternative<DiscreteGaussian>(mechanism) &&
          !std::holds_alternative<Unprotected>(mechanism);
-}
-
-// Plans of Pure events alone, all of one epsilon.
-std::optional<double> same_pure(const Plan& plan) {
-  std::optional<double> epsilon;
-  for (const Event& event : plan.events) {
-    const auto* pure = std::get_if<Pure>(&event.mechanism);
-    if (pure == nullptr || (epsilon && *epsilon != pure->epsilon)) return std::nullopt;
-    epsilon = pure->epsilon;
-  }
-  return epsilon;
-}
-std::int64_t steps_of(const Plan& plan) {
-  std::int64_t steps = 0;
-  for (const Event& event : plan.events) steps += event.count;
-  return steps;
-}
-// mu of a plan of Gaussians alone; nullopt for others, and where its profile is no lower bound.
-std::optional<double> one_gaussian(const Plan& plan) {
-  double squares = 0;
-  for (const Event& event : plan.events) {
-    const auto* gaussian = std::get_if<Gaussian>(&event.mechanism);
-    if (gaussian == nullptr) return std::nullopt;
-    squares += static_cast<double>(event.count) * (gaussian->sensitivity / gaussian->sigma) * (gaussian->sensitivity / gaussian->sigma);
-  }
-  const double mu = std::sqrt(squares);
-  return mu > kLeastMu ? std::optional(mu) : std::nullopt;
 }
 
 // The walk of optimal_pure_delta gives up beyond this many steps.
@@ -356,47 +336,78 @@ constexpr std::int64_t kMostPure = 100'000'000;
 // The shares of e at which two choices of the exponential mechanism are tried: half is best for small steps.
 std::vector<double> shares(const Plan& plan) {
   for (const Event& event : plan.events)
-    if (const auto* step = std::get_if<Exponential>(&event.mechanism); step != nullptr && step->epsilon > 1) return {0.5, 0.75, 0.95};
+    if (const auto* step = std::get_if<Exponential>(&event.mechanism); step != nullptr && step->epsilon > 1)
+      return {0.5, 0.75, 0.95};
   return {0.5};
 }
 
 }  // namespace
 
+void OneKind::add(const Event& event) {
+  const auto* gaussian = std::get_if<Gaussian>(&event.mechanism);
+  const auto* step = std::get_if<Pure>(&event.mechanism);
+  gaussians = gaussians && gaussian != nullptr;
+  pure = pure && step != nullptr && (steps == 0 || step->epsilon == epsilon);
+  steps += event.count;
+  if (gaussian != nullptr)
+    squares += static_cast<double>(event.count) * (gaussian->sensitivity / gaussian->sigma) *
+               (gaussian->sensitivity / gaussian->sigma);
+  if (step != nullptr) epsilon = step->epsilon;
+}
+
 namespace {
 
+OneKind kind_of(const Plan& plan) {
+  OneKind kind;
+  for (const Event& event : plan.events) kind.add(event);
+  return kind;
+}
+// mu of Gaussians alone; nullopt for others, and where its profile is no lower bound.
+std::optional<double> one_gaussian(const OneKind& kind) {
+  const double mu = std::sqrt(kind.squares);
+  return kind.gaussians && mu > kLeastMu ? std::optional(mu) : std::nullopt;
+}
+bool one_pure(const OneKind& kind) {
+  return kind.pure && kind.steps <= kMostPure;
+}
+
 // Where a closed form is exact for the plan.
-std::optional<double> exact_epsilon(const Plan& plan, double delta) {
+std::optional<double> exact_epsilon(const OneKind& kind, double delta) {
   const double room = std::min(delta * (1 + kBack), 1.0);
-  if (const auto mu = one_gaussian(plan)) return gaussian_epsilon(*mu, room) * (1 - kBack);
-  if (const auto pure = same_pure(plan); pure && steps_of(plan) <= kMostPure)
-    return optimal_pure_epsilon(*pure, steps_of(plan), room) * (1 - kBack);
+  if (const auto mu = one_gaussian(kind)) return gaussian_epsilon(*mu, room) * (1 - kBack);
+  if (one_pure(kind)) return optimal_pure_epsilon(kind.epsilon, kind.steps, room) * (1 - kBack);
   return std::nullopt;
 }
 
-std::optional<double> exact_delta(const Plan& plan, double epsilon) {
+std::optional<double> exact_delta(const OneKind& kind, double epsilon) {
   const double beyond = epsilon * (1 + kBack);
-  if (const auto mu = one_gaussian(plan)) return gaussian_delta(*mu, beyond) * (1 - kBack);
-  if (const auto pure = same_pure(plan); pure && steps_of(plan) <= kMostPure)
-    return optimal_pure_delta(*pure, steps_of(plan), beyond) * (1 - kBack);
+  if (const auto mu = one_gaussian(kind)) return gaussian_delta(*mu, beyond) * (1 - kBack);
+  if (one_pure(kind)) return optimal_pure_delta(kind.epsilon, kind.steps, beyond) * (1 - kBack);
   return std::nullopt;
+}
+
+double least_epsilon_of(const Mechanism& step, Neighbours neighbours, double delta) {
+  if (!has_exact_profile(step)) return 0;
+  return step_epsilon(plain(step), neighbours, std::min(delta * (1 + kBack), 1.0)) * (1 - kBack);
 }
 
 }  // namespace
 
-double least_epsilon_of_steps(const Plan& plan, double delta) {
-  if (plan.events.empty()) return 0;
-  if (const auto exact = exact_epsilon(plan, delta)) return *exact;
-  double largest = 0;
-  for (const Event& event : plan.events)
-    if (has_exact_profile(event.mechanism))
-      largest = std::max(largest, step_epsilon(plain(event.mechanism), plan.neighbours, std::min(delta * (1 + kBack), 1.0)) * (1 - kBack));
-  return largest;
+void LeastOfSteps::add(const Event& event) {
+  kind_.add(event);
+  largest_ = std::max(largest_, least_epsilon_of(event.mechanism, neighbours_, delta_));
+}
+
+double LeastOfSteps::epsilon() const {
+  return kind_.steps == 0 ? 0 : exact_epsilon(kind_, delta_).value_or(largest_);
 }
 
 double least_epsilon(const Plan& plan, double delta) {
   if (plan.events.empty()) return 0;
-  if (const auto exact = exact_epsilon(plan, delta)) return *exact;
-  double largest = least_epsilon_of_steps(plan, delta);
+  if (const auto exact = exact_epsilon(kind_of(plan), delta)) return *exact;
+  double largest = 0;
+  for (const Event& event : plan.events)
+    largest = std::max(largest, least_epsilon_of(event.mechanism, plan.neighbours, delta));
   for (const double share : shares(plan)) {
     const Least cost = least(plan, share, delta);
     if (cost.delta(largest) <= delta) continue;
@@ -413,11 +424,12 @@ double least_epsilon(const Plan& plan, double delta) {
 
 double least_delta(const Plan& plan, double epsilon) {
   if (plan.events.empty()) return 0;
-  if (const auto exact = exact_delta(plan, epsilon)) return *exact;
+  if (const auto exact = exact_delta(kind_of(plan), epsilon)) return *exact;
   double largest = 0;
   for (const Event& event : plan.events)
     if (has_exact_profile(event.mechanism))
-      largest = std::max(largest, step_delta(plain(event.mechanism), plan.neighbours, epsilon * (1 + kBack)) * (1 - kBack));
+      largest =
+          std::max(largest, step_delta(plain(event.mechanism), plan.neighbours, epsilon * (1 + kBack)) * (1 - kBack));
   // How small a tail counts is known once delta is: the second look has it.
   for (const double share : shares(plan)) {
     double about = std::max(largest, 1e-12);

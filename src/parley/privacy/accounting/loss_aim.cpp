@@ -8,7 +8,7 @@
 
 namespace parley::privacy::accounting {
 
-LossComposition::Aim::Cumulants LossComposition::Aim::cumulants(double tilt) const {
+LossAim::Cumulants LossAim::cumulants(double tilt) const {
   Cumulants total;
   const double slope = direction_ * (tilt + 0.5);
   for (const Law& law : laws_) {
@@ -44,7 +44,7 @@ constexpr double kSteepest = 80;
 }  // namespace
 
 // The tilt whose mean is epsilon; 0 when epsilon lies below the mean.
-double LossComposition::Aim::tilt_for_epsilon(double epsilon) const {
+double LossAim::tilt_for_epsilon(double epsilon) const {
   const Cumulants plain = cumulants(0);
   if (plain.mean >= epsilon) return 0;
   double low = 0, high = kSteepest / std::sqrt(plain.variance);
@@ -65,14 +65,14 @@ double LossComposition::Aim::tilt_for_epsilon(double epsilon) const {
 
 // The tilt t at which the saddle-point estimate exp(K(t) - t K'(t))/(t (1+t) sqrt(2 pi K''(t))) of delta at
 // epsilon = K'(t) is the delta asked for.
-double LossComposition::Aim::tilt_for_delta(double delta) const {
+double LossAim::tilt_for_delta(double delta) const {
   const double scale = 1 / std::sqrt(cumulants(0).variance);
   const double target = std::log(delta);
   const auto excess = [&](double log_t) {
     const double t = std::exp(log_t);
     const Cumulants c = cumulants(t);
-    return c.log_moment - t * c.mean - std::log(t) - std::log1p(t) - 0.5 * std::log(2 * std::numbers::pi * std::max(c.variance, 1e-300)) -
-           target;
+    return c.log_moment - t * c.mean - std::log(t) - std::log1p(t) -
+           0.5 * std::log(2 * std::numbers::pi * std::max(c.variance, 1e-300)) - target;
   };
   double low = std::log(1e-4 * scale), high = std::log(kSteepest * scale);
   double at_low = excess(low), at_high = excess(high);
@@ -94,7 +94,7 @@ double LossComposition::Aim::tilt_for_delta(double delta) const {
 
 // With the tilted sum taken as normal, mean m and deviation s: E_tilted[e^(-t(L-eps)) (1 - e^(eps-L))_+] is a
 // difference of two scaled normal tails.
-double LossComposition::Aim::estimate(double tilt, double epsilon) const {
+double LossAim::estimate(double tilt, double epsilon) const {
   const Cumulants c = cumulants(tilt);
   const long double s = std::sqrt(c.variance), gap = (epsilon - c.mean) / s;
   const auto tail = [&](long double t) {  // E[e^(-t (L - epsilon)); L > epsilon]

@@ -1,8 +1,8 @@
 // The few numerical tools the accountants share.
 //
-// Scalars that are differences of nearly equal numbers are computed in long double (64 significand bits
-// here): every such formula below then keeps at least 1e-12 relative accuracy, and callers round the
-// result towards "more privacy was spent" by kSlack, which covers it.
+// Scalars that are differences of nearly equal numbers are computed in long double (64 significand bits here): every
+// such formula below then keeps at least 1e-12 relative accuracy, and callers round the result by kSlack, which covers
+// it, towards "more privacy was spent".
 #pragma once
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@ namespace parley::privacy::accounting {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Relative widening of every closed-form answer in the unsafe direction.
+// Every closed-form answer is widened by this, relatively, towards more privacy spent.
 inline constexpr double kSlack = 1e-12;
 
 // P(N(0,1) > x) with full relative accuracy in the far tail.
@@ -32,8 +32,8 @@ struct Minimum {
   double value;
 };
 
-// Golden-section search for a minimum of f on [low, high]; the value returned was attained, so for upper
-// bounds of the form "infimum over orders" any answer is valid and a better one is only tighter.
+// Golden-section search for a minimum of f on [low, high]. The value returned was attained, so for upper bounds of the
+// form "infimum over orders" any answer is valid and a better one is only tighter.
 template <class F>
 Minimum golden_section(double low, double high, int steps, const F& f) {
   constexpr double kRatio = 0.6180339887498949;
@@ -54,8 +54,8 @@ Minimum golden_section(double low, double high, int steps, const F& f) {
   return fc <= fd ? Minimum{c, fc} : Minimum{d, fd};
 }
 
-// The smallest x in [low, high] for which `safe` holds, rounded up; safe must be monotone (false, then true).
-// Returns high when no tested point below it is safe.
+// The smallest x in [low, high] for which `safe` holds, rounded up; safe must be monotone (false, then true). Returns
+// high when no tested point below it is safe.
 template <class Safe>
 double smallest_safe(double low, double high, const Safe& safe) {
   for (int i = 0; i < 200; ++i) {

@@ -42,10 +42,12 @@ Real pure_delta(Real e, Real epsilon) {
 Real sampled_delta(const SampledGaussian& pair, double epsilon) {
   const double above = pair.at_loss(epsilon);
   const Real growth = std::exp(static_cast<Real>(epsilon));
-  const Real forward = difference(pair.p_above(above), growth * pair.q_above(above), (std::fabs(above) + 1) / pair.sigma);
+  const Real forward =
+      difference(pair.p_above(above), growth * pair.q_above(above), (std::fabs(above) + 1) / pair.sigma);
   if (pair.neighbours == Neighbours::kReplaceOne || -epsilon <= pair.smallest_loss()) return forward;
   const double below = pair.at_loss(-epsilon);
-  return std::max(forward, difference(pair.q_below(below), growth * pair.p_below(below), (std::fabs(below) + 1) / pair.sigma));
+  return std::max(forward,
+                  difference(pair.q_below(below), growth * pair.p_below(below), (std::fabs(below) + 1) / pair.sigma));
 }
 
 // The loss at x is Delta (Delta - 2x)/(2 sigma^2) for P around 0 and Q around Delta, so the best event is x <
@@ -120,7 +122,9 @@ double gaussian_mu_within(double epsilon, double delta) {
 
 double discrete_gaussian_distance(double sigma) {
   const double variance = sigma * sigma;
-  return ((1 + 1 / (8 * variance)) / (24 * variance) + 4 * std::exp(-2 * std::numbers::pi * std::numbers::pi * variance)) * (1 + kSlack);
+  return ((1 + 1 / (8 * variance)) / (24 * variance) +
+          4 * std::exp(-2 * std::numbers::pi * std::numbers::pi * variance)) *
+         (1 + kSlack);
 }
 
 double step_delta(const Mechanism& mechanism, Neighbours neighbours, double epsilon) {
@@ -133,7 +137,8 @@ double step_delta(const Mechanism& mechanism, Neighbours neighbours, double epsi
           return upward(m.dimensions == 1 ? laplace_delta(e, epsilon) : pure_delta(e, epsilon));
         } else if constexpr (std::is_same_v<M, DiscreteGaussian>) {
           const double mu = m.sensitivity / m.sigma;
-          if (m.dimensions == 1 && m.sigma <= 1000 && mu < 1e3 && epsilon < 700) return upward(discrete_gaussian_delta(m, epsilon));
+          if (m.dimensions == 1 && m.sigma <= 1000 && mu < 1e3 && epsilon < 700)
+            return upward(discrete_gaussian_delta(m, epsilon));
           const double converted = delta_from_zcdp(mu * mu / 2, epsilon);
           if (m.sigma < 1 || epsilon > 700) return converted;
           const double distance = discrete_gaussian_distance(m.sigma) * static_cast<double>(m.dimensions);

@@ -26,8 +26,8 @@ double optimal_pure_delta(double step_epsilon, std::int64_t count, double epsilo
   if (first > k) return 0;
   const Real mode = std::min(k, std::floor((k + 1) * p));
   const Real start = std::max(first, mode);
-  const Real log_weight = std::lgamma(k + 1) - std::lgamma(start + 1) - std::lgamma(k - start + 1) - start * std::log1p(std::exp(-e)) -
-                          (k - start) * (e + std::log1p(std::exp(-e)));
+  const Real log_weight = std::lgamma(k + 1) - std::lgamma(start + 1) - std::lgamma(k - start + 1) -
+                          start * std::log1p(std::exp(-e)) - (k - start) * (e + std::log1p(std::exp(-e)));
   constexpr Real kNegligible = 1e-22L;
   const Real odds = std::exp(std::min(log_odds, Real{11000}));
   const auto gain = [&](Real l) { return -std::expm1(epsilon - (2 * l - k) * e); };
@@ -82,11 +82,12 @@ bool MixedPure::few(std::span<const Steps> steps) {
 
 MixedPure::MixedPure(std::span<const Steps> steps) : outcomes_{{0, 1}} {
   for (const Steps& each : steps) {
-    const Real e = each.epsilon, k = static_cast<Real>(each.count), log_up = -std::log1p(std::exp(-e)), log_down = log_up - e;
+    const Real e = each.epsilon, k = static_cast<Real>(each.count), log_up = -std::log1p(std::exp(-e)),
+               log_down = log_up - e;
     std::vector<Outcome> next;
     for (Real up = 0; up <= k; ++up) {
-      const Real weight =
-          std::exp(std::lgamma(k + 1) - std::lgamma(up + 1) - std::lgamma(k - up + 1) + up * log_up + (k - up) * log_down);
+      const Real weight = std::exp(std::lgamma(k + 1) - std::lgamma(up + 1) - std::lgamma(k - up + 1) + up * log_up +
+                                   (k - up) * log_down);
       for (const Outcome& before : outcomes_) next.push_back({before.loss + (2 * up - k) * e, before.p * weight});
     }
     outcomes_ = std::move(next);

@@ -27,7 +27,8 @@ double mean_of(std::uint64_t m) {
 
 Result<RandomRepetitions> RandomRepetitions::make(double expected) {
   if (!(expected >= 1) || !(expected <= kMostExpected))
-    return fail(bad_input({.field = "trials"}, fmt::format("must lie between 1 and {}", kMostExpected), fmt::format("{}", expected)));
+    return fail(bad_input({.field = "trials"}, fmt::format("must lie between 1 and {}", kMostExpected),
+                          fmt::format("{}", expected)));
   std::uint64_t low = 2, high = 2;
   while (mean_of(high) < expected) high *= 2;
   while (low < high) {
@@ -58,11 +59,13 @@ Result<double> RandomRepetitions::epsilon_at(std::span<const Plan> plans, Delta 
     PARLEY_CHECK(validate(plan));
     for (const Event& event : plan.events)
       if (std::holds_alternative<ApproxDp>(event.mechanism))
-        return fail(bad_input({.field = "plans"}, "a step that fails with probability delta has no Renyi divergence", "approximate"));
+        return fail(bad_input({.field = "plans"}, "a step that fails with probability delta has no Renyi divergence",
+                              "approximate"));
   }
   const auto one = [&](double order) {
     double largest = 0;
-    for (const Plan& plan : plans) largest = std::max(largest, renyi_of(plan, order).value_or(std::numeric_limits<double>::infinity()));
+    for (const Plan& plan : plans)
+      largest = std::max(largest, renyi_of(plan, order).value_or(std::numeric_limits<double>::infinity()));
     return largest;
   };
   const double log_inverse = std::log(static_cast<double>(m_)) * kRoundUp;
@@ -77,7 +80,8 @@ Result<double> RandomRepetitions::epsilon_at(std::span<const Plan> plans, Delta 
   const double answer = accounting::epsilon_from_curve(tuned, delta.value()).value;
   // The best of several runs may be any one of them, so that it costs at least what one does.
   for (const Plan& plan : plans)
-    PARLEY_CHECK(accounting::believe(answer, accounting::least_epsilon(plan, delta.value()), "repeat and select", "epsilon"));
+    PARLEY_CHECK(accounting::check_not_below(answer, accounting::least_epsilon(plan, delta.value()),
+                                             "repeat and select", "epsilon"));
   return answer;
 }
 

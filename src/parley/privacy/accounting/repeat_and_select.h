@@ -1,12 +1,12 @@
-// Running a private mechanism a random number of times and keeping the best outcome: what hyper-parameter tuning
-// costs. Papernot, Steinke, "Hyperparameter Tuning with Renyi Differential Privacy", ICLR 2022, Theorem 2 with the
-// logarithmic distribution (eta = 0):
+// Running a private mechanism a random number of times and keeping the best outcome: what hyper-parameter tuning costs.
+// Papernot, Steinke, "Hyperparameter Tuning with Renyi Differential Privacy", ICLR 2022, Theorem 2 with the logarithmic
+// distribution (eta = 0):
 //
 //   P(K = k) = (1-g)^k / (k ln(1/g)),  k = 1, 2, ...         E K = (1/g - 1) / ln(1/g)
 //   D_a(tuned) <= D_a(one) + min over b >= 1 of [ (1 - 1/b) D_b(one) + ln(1/g) / b ] + ln(E K) / (a - 1)
 //
-// One run releases its setting, its model and its score; only those of the run with the best score are kept, and neither
-// the others nor K may be seen, not even by how long it took. Proof note: repeat_and_select.md.
+// One run releases its setting, its model and its score; only those of the run with the best score are kept, and
+// neither the others nor K may be seen, not even by how long it took. Proof note: repeat_and_select.md.
 #pragma once
 #include <cstdint>
 #include <span>

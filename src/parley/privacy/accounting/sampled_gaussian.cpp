@@ -55,8 +55,11 @@ double SampledGaussian::at_loss(double l) const {
   const double half = l / 2;
   const double magnitude = std::fabs(half);
   // asinh((1-q) sinh(|l|/2)/c), by logarithms where the argument overflows.
-  const double log_argument = std::log1p(-rate) - log_c + (magnitude > 20 ? magnitude - std::numbers::ln2 : std::log(std::sinh(magnitude)));
-  const double arc = rate == 1 ? 0 : log_argument > 20 ? log_argument + std::numbers::ln2 : std::asinh(std::exp(log_argument));
+  const double log_argument =
+      std::log1p(-rate) - log_c + (magnitude > 20 ? magnitude - std::numbers::ln2 : std::log(std::sinh(magnitude)));
+  const double arc = rate == 1           ? 0
+                     : log_argument > 20 ? log_argument + std::numbers::ln2
+                                         : std::asinh(std::exp(log_argument));
   return std::copysign(variance * (magnitude + arc), l);
 }
 
@@ -135,15 +138,18 @@ double renyi_sampled_gaussian(const SampledGaussian& pair, double order) {
   };
 
   // The integrand lives near 0, near the order a, and between them where the two peaks overlap. Replace-one with a rate
-  // above 1/2: left of x = s^2 ln(q/(1-q)) - 1/2 Q is mostly N_{-1} and the peak is that of N_1^a N_{-1}^(1-a), at 2a - 1.
+  // above 1/2: left of x = s^2 ln(q/(1-q)) - 1/2 Q is mostly N_{-1} and the peak is that of N_1^a N_{-1}^(1-a), at 2a -
+  // 1.
   constexpr double kReach = 9.5, kMostPoints = 20000;
   const double reach = kReach * s + 1;
-  const double last_peak = replace && q > 0.5 ? std::clamp(variance * std::log(q / (1 - q)) - 0.5, order, 2 * order - 1) : order;
+  const double last_peak =
+      replace && q > 0.5 ? std::clamp(variance * std::log(q / (1 - q)) - 0.5, order, 2 * order - 1) : order;
   const bool apart = order > 60 * variance + 2 * reach;
   const double swept = apart ? 4 * reach + (last_peak - order) : last_peak + 2 * reach;
   if (!(swept / step < kMostPoints)) return unsampled;
   const auto sweep = [&](double low, double high) {
-    const auto first = static_cast<long long>(std::ceil(low / step)), last = static_cast<long long>(std::floor(high / step));
+    const auto first = static_cast<long long>(std::ceil(low / step)),
+               last = static_cast<long long>(std::floor(high / step));
     for (long long i = first; i <= last; ++i) visit(static_cast<double>(i) * step);
   };
   if (apart) {

@@ -22,23 +22,27 @@ std::string rounded_up(double value, int digits) {
 std::string in_words(double epsilon, double delta, Neighbours neighbours, Unit unit) {
   const char* somebody = unit == Unit::kClient ? "client" : "person";
   const std::string what = fmt::format("one {}", unit == Unit::kClient ? "client's whole table" : "person's record");
-  const std::string change = neighbours == Neighbours::kReplaceOne ? "Counted for " + what + " being replaced by any other (replace-one)."
-                                                                   : "Counted for " + what + " being added or taken away (add-remove).";
+  const std::string change = neighbours == Neighbours::kReplaceOne
+                                 ? "Counted for " + what + " being replaced by any other (replace-one)."
+                                 : "Counted for " + what + " being added or taken away (add-remove).";
   if (!std::isfinite(epsilon) || delta >= 1)
     return fmt::format("Nothing can be promised: what was released may reveal any single {}. {}",
                        unit == Unit::kClient ? "client's table" : "person's record", change);
   if (epsilon == 0 && delta == 0) return "Nothing was released about anybody. " + change;
-  const std::string except = delta > 0 ? fmt::format(", except with probability {}", rounded_up(delta, 3)) : std::string();
+  const std::string except =
+      delta > 0 ? fmt::format(", except with probability {}", rounded_up(delta, 3)) : std::string();
   const double factor = std::exp(epsilon);
   if (factor > 1e6)
-    return fmt::format("The bound (a factor of more than a million{}) is too weak to protect a {} by itself. {}", except, somebody, change);
+    return fmt::format("The bound (a factor of more than a million{}) is too weak to protect a {} by itself. {}",
+                       except, somebody, change);
   // Of two equally likely neighbours the better test errs with probability at least (1 - delta)/(1 + e^epsilon).
   const double right = 1 - (1 - delta) / (1 + factor);
   return fmt::format(
       "Any single {} could change the probability of any outcome by at most a factor {}{}. Somebody who "
       "thinks it equally likely that the {}'s data are one thing or another would guess right with a chance of at "
       "most {} %{}. {}",
-      somebody, rounded_up(factor, 3), except, somebody, rounded_up(100 * right, 3), delta > 0 ? ", that exception included" : "", change);
+      somebody, rounded_up(factor, 3), except, somebody, rounded_up(100 * right, 3),
+      delta > 0 ? ", that exception included" : "", change);
 }
 
 }  // namespace parley::privacy

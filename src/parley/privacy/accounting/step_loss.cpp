@@ -24,16 +24,18 @@ struct Rule {
 };
 // Gauss-Legendre on [-1, 1].
 constexpr Rule kTwo{2, {-0.5773502691896257645, 0.5773502691896257645}, {1, 1}};
-constexpr Rule kThree{
-    3, {-0.7745966692414833770, 0, 0.7745966692414833770}, {0.5555555555555555556, 0.8888888888888888889, 0.5555555555555555556}};
+constexpr Rule kThree{3,
+                      {-0.7745966692414833770, 0, 0.7745966692414833770},
+                      {0.5555555555555555556, 0.8888888888888888889, 0.5555555555555555556}};
 constexpr Rule kFive{5,
                      {-0.9061798459386639928, -0.5384693101056830910, 0, 0.5384693101056830910, 0.9061798459386639928},
-                     {0.2369268850561890875, 0.4786286704993664680, 0.5688888888888888889, 0.4786286704993664680, 0.2369268850561890875}};
+                     {0.2369268850561890875, 0.4786286704993664680, 0.5688888888888888889, 0.4786286704993664680,
+                      0.2369268850561890875}};
 constexpr Rule kEight{8,
                       {-0.9602898564975362317, -0.7966664774136267396, -0.5255324099163289858, -0.1834346424956498049,
                        0.1834346424956498049, 0.5255324099163289858, 0.7966664774136267396, 0.9602898564975362317},
-                      {0.1012285362903762592, 0.2223810344533744706, 0.3137066458778872873, 0.3626837833783619830, 0.3626837833783619830,
-                       0.3137066458778872873, 0.2223810344533744706, 0.1012285362903762592}};
+                      {0.1012285362903762592, 0.2223810344533744706, 0.3137066458778872873, 0.3626837833783619830,
+                       0.3626837833783619830, 0.3137066458778872873, 0.2223810344533744706, 0.1012285362903762592}};
 
 double half_sinh(double x) {
   if (x < 0.05) return x * (0.5 + x * x * (1.0 / 48 + x * x / 3840));
@@ -100,7 +102,10 @@ void integrate_cells(const Law& law, double low, double high, double step, GridB
     // Of log_s, or of the logarithm of the weights that a cell gives to its two ends.
     const double change = std::max(width * law.steepness(std::max(std::fabs(left), std::fabs(right))), 0.5 * step);
     const bool narrow = width < 0.5 * law.panel();
-    const Rule& rule = change < 4e-3 && narrow ? kTwo : change < 5e-2 && narrow ? kThree : change < 0.5 && narrow ? kFive : kEight;
+    const Rule& rule = change < 4e-3 && narrow   ? kTwo
+                       : change < 5e-2 && narrow ? kThree
+                       : change < 0.5 && narrow  ? kFive
+                                                 : kEight;
     const int panels = rule.size < 8 ? 1 : 1 + static_cast<int>(std::max(width / law.panel(), change / 4));
     const double half = width / (2 * panels);
     for (int panel = 0; panel < panels; ++panel) {
@@ -211,7 +216,8 @@ class SampledGaussianLoss final : public StepLoss {
 
 class GaussianLoss final : public StepLoss {
  public:
-  explicit GaussianLoss(double mu) : mu_(mu), log_scale_(-std::log(mu * std::sqrt(2 * std::numbers::pi)) - mu * mu / 8) {}
+  explicit GaussianLoss(double mu)
+      : mu_(mu), log_scale_(-std::log(mu * std::sqrt(2 * std::numbers::pi)) - mu * mu / 8) {}
 
   LossNodes nodes(const Cut& cut) const override {
     LossNodes nodes;
@@ -388,7 +394,8 @@ std::unique_ptr<StepLoss> step_loss(const Mechanism& mechanism, Neighbours neigh
         } else if constexpr (std::is_same_v<M, DiscreteLaplace>) {
           const double e = m.sensitivity / m.scale;
           if (e > kLargestLoss || e < 1e-150) return nullptr;
-          if (m.dimensions != 1 || m.sensitivity != std::floor(m.sensitivity) || m.sensitivity > 1e5) return randomised_response(e);
+          if (m.dimensions != 1 || m.sensitivity != std::floor(m.sensitivity) || m.sensitivity > 1e5)
+            return randomised_response(e);
           return discrete_laplace(m.scale, m.sensitivity);
         } else if constexpr (std::is_same_v<M, Exponential>) {
           if (m.epsilon > kLargestLoss || m.epsilon < 1e-150) return nullptr;

@@ -10,12 +10,13 @@ namespace parley::privacy {
 
 Result<StepNoise> step_noise(const Target& target, const StepShape& shape) {
   if (shape.steps < 1 || shape.steps > kMaxCount)
-    return fail(
-        bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount), fmt::format("{}", shape.steps)));
+    return fail(bad_input({.field = "steps"}, fmt::format("must be a whole number from 1 to {}", kMaxCount),
+                          fmt::format("{}", shape.steps)));
   if (!(shape.share >= 0 && shape.share <= 1))
     return fail(bad_input({.field = "share"}, "must lie between 0 and 1", fmt::format("{}", shape.share)));
   if (shape.share < 1 && !(shape.value_sensitivity > 0 && std::isfinite(shape.value_sensitivity)))
-    return fail(bad_input({.field = "value_sensitivity"}, "must be a finite number above 0", fmt::format("{}", shape.value_sensitivity)));
+    return fail(bad_input({.field = "value_sensitivity"}, "must be a finite number above 0",
+                          fmt::format("{}", shape.value_sensitivity)));
 
   // scale^2 = rho of one step. Selection: rho = e^2 / 8. Value: 1 / (2 z^2), z = sigma / sensitivity.
   const auto noise_at = [&](double scale) {

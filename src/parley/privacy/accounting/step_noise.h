@@ -1,5 +1,5 @@
-// How much noise a run of T equal steps may use, each "select an index, then release a value", told as the very events
-// that its gate will draw: what is reserved (gate.h) then costs at most the target, roundings included.
+// How much noise a run of T equal steps may use, each "select an index, then release a value". It is told as the very
+// events that the run's gate will draw, so that what is reserved (gate.h) costs at most the target, roundings included.
 //
 // The selection gets `share` of each step's zCDP cost, the value the rest; both are then scaled together to the largest
 // that the best accountant proves for the whole plan.
@@ -28,7 +28,7 @@ struct StepNoise {
   double epsilon = 0;            // what all steps cost together at the target's delta
 };
 
-// Gaussian values.
+// With Gaussian noise on the values.
 Result<StepNoise> step_noise(const Target& target, const StepShape& shape);
 
 }  // namespace parley::privacy

@@ -1,4 +1,4 @@
-// Bounds as textbooks and papers print them. Valid but not tight: accountants do not use them; they serve
+// Bounds as textbooks and papers print them. They are valid but not tight, so accountants do not use them; they serve
 // comparisons and the labelled reproductions of published calibrations.
 #pragma once
 #include <cstdint>

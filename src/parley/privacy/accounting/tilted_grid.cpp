@@ -19,8 +19,8 @@ TiltedGrid tilted(const LossGrid& grid, int direction, double tilt) {
   for (std::size_t j = 0; j < law.size(); ++j) {
     const double exponent = result.weight[j];
     result.weight[j] = std::exp(exponent - top);
-    // The terms of the exponent round on their own scale. What rounding takes from a weight below 1e-18 of the largest is
-    // less than the transform's error, which is added to every point.
+    // The terms of the exponent round on their own scale. What rounding takes from a weight below 1e-18 of the largest
+    // is less than the transform's error, which is added to every point.
     if (result.weight[j] > 1e-18)
       result.largest_exponent = std::max(result.largest_exponent, std::fabs(exponent) + std::fabs(law.log_s(j)));
     if (result.weight[j] < std::numeric_limits<double>::min()) result.lost += std::numeric_limits<double>::min();

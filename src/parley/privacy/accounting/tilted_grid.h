@@ -10,7 +10,7 @@
 
 namespace parley::privacy::accounting {
 
-// One step's grid law, tilted and in the direction asked for: weights sum to 1.
+// The weights sum to 1.
 struct TiltedGrid {
   std::int64_t first = 0;
   std::vector<double> weight;
@@ -19,9 +19,9 @@ struct TiltedGrid {
   double infinite = 0;
   double largest_exponent = 0;
   double farthest = 0;  // the largest |index|
-  double lost = 0;      // bound of the tilted mass that underflowed
+  double lost = 0;      // a bound of the tilted mass that underflowed
 
-  // Bound of the relative error of one step's mass, as an exponent.
+  // A bound of the relative error of one step's mass, as an exponent.
   [[nodiscard]] double rounding() const {
     constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
     return kUnit * (16 + 4 * largest_exponent + std::fabs(log_moment));
@@ -34,7 +34,9 @@ struct Directed {
 
   [[nodiscard]] std::size_t size() const { return grid->log_s.size(); }
   // In direction -1 the grid is read backwards: losses change sign, P and Q change places.
-  [[nodiscard]] std::int64_t first() const { return direction > 0 ? grid->first : -(grid->first + static_cast<std::int64_t>(size()) - 1); }
+  [[nodiscard]] std::int64_t first() const {
+    return direction > 0 ? grid->first : -(grid->first + static_cast<std::int64_t>(size()) - 1);
+  }
   [[nodiscard]] double log_s(std::size_t j) const { return grid->log_s[direction > 0 ? j : size() - 1 - j]; }
   [[nodiscard]] double lowest() const { return direction > 0 ? grid->forward_lowest : grid->backward_lowest; }
   [[nodiscard]] double infinite() const { return direction > 0 ? grid->forward_infinite : grid->backward_infinite; }

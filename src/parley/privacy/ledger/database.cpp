@@ -40,7 +40,9 @@ Error database_error(const std::string& file, int code) {
       break;
   }
   return {Fault::kFailed,
-          reason.empty() ? fmt::format("ledger {}: {}", file, sqlite3_errstr(code)) : fmt::format("ledger {}: {}", file, reason), cause};
+          reason.empty() ? fmt::format("ledger {}: {}", file, sqlite3_errstr(code))
+                         : fmt::format("ledger {}: {}", file, reason),
+          cause};
 }
 
 }  // namespace
@@ -94,12 +96,15 @@ double Statement::number(int column) const {
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
-  return bytes == nullptr ? std::string{} : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+  return bytes == nullptr
+             ? std::string{}
+             : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
 }
 
 Result<Database> Database::open(const std::string& file, Mode mode) {
   sqlite3* connection = nullptr;
-  const int flags = mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::kMake ? SQLITE_OPEN_CREATE : 0);
+  const int flags = mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY
+                                            : SQLITE_OPEN_READWRITE | (mode == Mode::kMake ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(file.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   Database database;
   database.connection_.reset(connection);

@@ -1,4 +1,4 @@
-// A thin hold on SQLite: a connection, a prepared statement, a transaction; every failure is a Result.
+// A thin layer over SQLite: a connection, a prepared statement, a transaction; every failure is a Result.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -53,8 +53,8 @@ class Database {
   std::string file_;
 };
 
-// Takes the write lock at once, so that what is read inside is still true when it is written; rolls
-// back unless committed.
+// Takes the write lock at once, so that what is read inside is still true when it is written;
+// rolls back unless committed.
 class Transaction {
  public:
   static Result<Transaction> begin(Database& database);

@@ -23,9 +23,9 @@ std::string digest_of(std::string_view bytes) {
 // Every field with its length in front, so that no two entries have the same bytes.
 std::string linked(const std::string& previous, const Entry& entry) {
   std::string bytes;
-  for (const std::string& part :
-       {previous, std::to_string(entry.number), std::to_string(entry.time), entry.kind, entry.purse.data_set,
-        std::string(name(entry.purse.unit)), std::string(name(entry.purse.neighbours)), entry.run, entry.key, entry.content})
+  for (const std::string& part : {previous, std::to_string(entry.number), std::to_string(entry.time), entry.kind,
+                                  entry.purse.data_set, std::string(name(entry.purse.unit)),
+                                  std::string(name(entry.purse.neighbours)), entry.run, entry.key, entry.content})
     bytes += fmt::format("{}:{}", part.size(), part);
   return digest_of(bytes);
 }
@@ -43,7 +43,8 @@ std::optional<Neighbours> neighbours_named(std::string_view text) {
 }
 
 std::string to_json(const Budget& budget) {
-  return nlohmann::json{{"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}, {"composition", name(budget.composition)}}
+  return nlohmann::json{
+      {"epsilon", budget.epsilon.value()}, {"delta", budget.delta.value()}, {"composition", name(budget.composition)}}
       .dump();
 }
 
@@ -70,8 +71,11 @@ std::string to_json(const ChargedPlan& charged, std::int64_t steps, std::int64_t
 
 Result<ChargedPlan> parse_charged_plan(const std::string& text) {
   auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto not_negative = [&](const char* key) { return json.contains(key) && json[key].is_number() && json[key].get<double>() >= 0; };
-  if (!json.is_object() || !not_negative("epsilon") || !not_negative("delta") || !not_negative("steps") || !not_negative("of"))
+  const auto not_negative = [&](const char* key) {
+    return json.contains(key) && json[key].is_number() && json[key].get<double>() >= 0;
+  };
+  if (!json.is_object() || !not_negative("epsilon") || !not_negative("delta") || !not_negative("steps") ||
+      !not_negative("of"))
     return fail(failed("not a charged plan: " + printable(text)));
   ChargedPlan charged;
   charged.price = {json["epsilon"].get<double>(), json["delta"].get<double>()};
@@ -89,6 +93,10 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
 Price price_in(const ChargedPlan& charged) {
   if (charged.price.epsilon > 0 || charged.price.delta > 0 || charged.plan.events.empty()) return charged.price;
   return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
+}
+
+std::string_view name(Composition composition) {
+  return composition == Composition::kSteps ? "steps" : "plans";
 }
 
 }  // namespace parley::privacy

@@ -13,8 +13,8 @@
 //   6. A ledger that lies behind the head that was seen of it is refused (seen_head.h).
 //   7. A plan that an earlier version priced too low counts as what it costs (repricing.h).
 //
-// The chain has no secret: someone who may write the file can forge a whole new chain. Keep the head hash
-// that `parley ledger verify` prints somewhere else to notice that too.
+// The chain has no secret: someone who may write the file can forge a whole new chain. Keep the head hash that `parley
+// ledger verify` prints somewhere else to notice that too.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -49,8 +49,8 @@ struct Budget {
   bool operator==(const Budget&) const = default;
 };
 
-// One release to be paid for. `key` names the release within its run ("round 3/select"): the same
-// run and key cannot be charged twice, so a repeated request cannot draw fresh noise.
+// One release to be paid for. `key` names the release within its run ("round 3/select"): the same run and key cannot be
+// charged twice, so a repeated request cannot draw fresh noise.
 struct Charge {
   std::string run;
   std::string key;
@@ -96,10 +96,11 @@ struct Spent {
   std::int64_t releases = 0;      // that were charged
   std::int64_t void_charges = 0;  // those with noise from a seed: they count against the budget and earn no claim
   double used = 0;                // share of the budget that the filter counts as used, at most 1
-  bool overspent = false;         // more was charged than the budget (set later, or counted too low): it bounds nothing, and nothing more is released
-  double epsilon = 0;             // proved of all charges together, with
-  double delta = 0;               // this
-  std::vector<Event> events;      // grouped
+  // More was charged than the budget (set later, or counted too low): it bounds nothing, and nothing more is released.
+  bool overspent = false;
+  double epsilon = 0;         // proved of all charges together, with
+  double delta = 0;           // this
+  std::vector<Event> events;  // grouped
 };
 
 struct Entry {
@@ -135,10 +136,9 @@ std::string digest_of(std::string_view bytes);
 
 class Ledger {
  public:
-  // Opens DIR/ledger.sqlite, or makes it where none ever was; reads and checks the whole chain.
-  // `seen`: a file outside of DIR that keeps the head too, from the first charge on (seen_head.h); empty: none. Written before a
-  // charge returns.
-  // DIR has such a file of its own, brought up to date by budgets and plans.
+  // Opens DIR/ledger.sqlite, or makes it where none ever was; reads and checks the whole chain. `seen`: a file outside
+  // of DIR that keeps the head too, from the first charge on (seen_head.h), and is written before a charge returns;
+  // empty: there is none. DIR has such a file of its own, brought up to date by budgets and plans.
   static Result<Ledger> open(const std::string& directory, const std::string& seen = {});
   static Result<Ledger> open_read_only(const std::string& directory, const std::string& seen = {});
   Ledger(Ledger&&) noexcept;
@@ -147,12 +147,12 @@ class Ledger {
 
   // The site's limit; a later entry replaces an earlier one and both stay in the record.
   Result<void> set_budget(const Purse& purse, const Budget& budget);
-  // The same unless the purse has a budget, decided under the write lock: of several runs at once one sets it. Says
-  // whether this call did.
+  // The same unless the purse has a budget, decided under the write lock: of several runs at once only one sets it.
+  // Says whether this call did.
   Result<bool> set_budget_if_none(const Purse& purse, const Budget& budget);
 
-  // Charges durably or refuses (Fault::kBudgetEnded) and leaves everything as it was. Safe to call from
-  // several threads: charges that wait together are written in one commit.
+  // Charges durably or refuses (Fault::kBudgetEnded) and leaves everything as it was. Safe to call from several
+  // threads: charges that wait together are written in one commit.
   Result<Receipt> charge(const Purse& purse, const Charge& charge);
 
   // All or none.
@@ -164,16 +164,16 @@ class Ledger {
 
   // How many steps charge_plan() would charge now; all of them while no budget is set.
   Result<std::int64_t> steps_that_fit(const Purse& purse, const PlanRequest& request);
-  // What charge_plan() would say now; its entry is 0. Charges nothing.
+  // What charge_plan() would say now, without charging; its entry is 0.
   Result<PlanReceipt> quote(const Purse& purse, const PlanRequest& request);
 
   // What a run was charged for under this key, and whether it was charged anything at all.
   Result<std::optional<PaidPlan>> paid_plan(const Purse& purse, const std::string& run, const std::string& key);
   Result<bool> knows(const Purse& purse, const std::string& run);
 
-  // The answer of a round is about to leave. On disk when it returns: the last round of the run that left, and a digest of
-  // what left. Refused when a later round has left, or another answer to this one: then what the site kept of the run is
-  // not what it sent (ledger/resuming.md). Round 0 asks whether nothing has left.
+  // The answer of a round is about to leave. On disk when it returns: the last round of the run that left, and a digest
+  // of what left. It is refused when a later round has left, or another answer to this one: then what the site kept of
+  // the run is not what it sent (ledger/resuming.md). Round 0 asks whether nothing has left.
   Result<void> mark_answer(const Purse& purse, const std::string& run, std::int64_t round, std::string_view answer);
 
   Result<Spent> spent(const Purse& purse);

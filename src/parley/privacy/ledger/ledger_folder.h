@@ -1,14 +1,14 @@
-// The folder of a ledger: ledger.sqlite, the log that SQLite keeps beside it, ledger.made, which says that a ledger
-// was made here, and ledger.head, which says how far it had got (seen_head.h).
+// The folder of a ledger: ledger.sqlite, the log that SQLite keeps beside it, ledger.made, which says that a ledger was
+// made here, and ledger.head, which says how far it had got (seen_head.h).
 //
-// A ledger that was cut to nothing or taken away must not be mistaken for a folder that never had one: that would be a
-// fresh budget. So
-//   1. the database is made whole under another name and then linked into place: it is never empty, not for a moment and
-//      not after a crash, and of several makers at once the first one wins;
+// A ledger that was cut to nothing or taken away must not be mistaken for a folder that never had one: that would be
+// a fresh budget. So
+//   1. the database is made whole under another name and then linked into place: it is never empty, not for a moment
+//      and not after a crash, and of several makers at once the first one wins;
 //   2. the marker is on disk before a ledger that was opened can be written to.
 // Hence beside a marker lies a database that is not empty, or something was lost; then nothing is opened. Nobody can
-// notice here that the whole folder was removed or replaced by an older copy: a site's state folder does, which keeps the
-// head too; where there is none, keep the head hash (ledger.h).
+// notice here that the whole folder was removed or replaced by an older copy: a site's state folder does, which keeps
+// the head too; where there is none, keep the head hash (ledger.h).
 #pragma once
 #include <functional>
 #include <string>

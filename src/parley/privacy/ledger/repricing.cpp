@@ -9,7 +9,8 @@ namespace parley::privacy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Calibration and pricing may use different grids; a price that is less than this share too low was proved on another one.
+// Calibration and pricing may use different grids; a price that is less than this share too low was proved on another
+// one.
 constexpr double kGrids = 2e-3;
 
 }  // namespace

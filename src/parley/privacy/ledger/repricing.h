@@ -2,8 +2,8 @@
 //
 // A ledger keeps the price that a plan was charged at. An accountant that is found to have answered too low leaves such
 // prices behind, so an entry says by which pricing it was made (kPricing), and a plan of an earlier one is priced anew
-// whenever the ledger is read: what it costs counts against the budget, not what was written. Equal plans at equal delta
-// are priced once.
+// whenever the ledger is read: what it costs counts against the budget, not what was written. Equal plans at equal
+// delta are priced once.
 #pragma once
 #include <map>
 #include <string>
@@ -24,7 +24,9 @@ class Repricing {
   // Whether the entry's own price covers the plan, whoever made it.
   Repriced of(const ChargedPlan& charged);
   // The price to count for an entry: its own where it was made by the present pricing.
-  Price counted(const ChargedPlan& charged) { return charged.pricing >= kPricing ? price_in(charged) : of(charged).price; }
+  Price counted(const ChargedPlan& charged) {
+    return charged.pricing >= kPricing ? price_in(charged) : of(charged).price;
+  }
   [[nodiscard]] std::size_t priced() const { return costs_.size(); }
 
  private:

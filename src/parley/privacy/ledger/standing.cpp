@@ -37,7 +37,8 @@ Result<Price> price_of(const Plan& plan, Delta delta, double most) {
   PARLEY_TRY(const double pure, pure_epsilon(plan));
   PARLEY_TRY(const double best, epsilon_at(plan, delta));
   if (pure <= best) return Price{pure, 0};
-  // A plan that was calibrated to `most` was checked there, on the calibration's grid; epsilon may come out a hair above.
+  // A plan that was calibrated to `most` was checked there, on the calibration's grid; epsilon may come out a hair
+  // above.
   if (best > most && best < most * (1 + 1e-3)) {
     PARLEY_TRY(const double there, delta_at(plan, most));
     if (there <= delta.value()) return Price{most, delta.value()};
@@ -146,7 +147,8 @@ Spent Standing::spent() const {
     const Price total = sums();
     spent.epsilon = total.epsilon;
     spent.delta = total.delta;
-    spent.used = exceeded_ ? 1.0 : std::max(total.epsilon / budget_->epsilon.value(), total.delta / budget_->delta.value());
+    spent.used =
+        exceeded_ ? 1.0 : std::max(total.epsilon / budget_->epsilon.value(), total.delta / budget_->delta.value());
     return spent;
   }
   spent.delta = budget_->delta.value();
@@ -155,7 +157,8 @@ Spent Standing::spent() const {
   const Plan plan{purse_.neighbours, events_};
   spent.epsilon = events_.empty() ? 0 : std::numeric_limits<double>::infinity();
   for (const Accountant accountant : {Accountant::kBasic, Accountant::kZcdp})
-    if (const auto epsilon = epsilon_at(plan, budget_->delta, accountant)) spent.epsilon = std::min(spent.epsilon, *epsilon);
+    if (const auto epsilon = epsilon_at(plan, budget_->delta, accountant))
+      spent.epsilon = std::min(spent.epsilon, *epsilon);
   return spent;
 }
 

@@ -26,8 +26,8 @@ struct Price {
 // A sum of numbers that are not negative, never below the true one; exact while the double sum is.
 double sum_rounded_up(double a, double b);
 
-// The smallest proved epsilon of the plan at `delta`; with delta 0 where the plan is pure and that costs no more. `most`:
-// an epsilon that is tried where the smallest found is barely above it.
+// The smallest proved epsilon of the plan at `delta`; with delta 0 where the plan is pure and that costs no more.
+// `most`: an epsilon that is tried where the smallest found is barely above it.
 Result<Price> price_of(const Plan& plan, Delta delta, double most);
 
 class Standing {
@@ -55,10 +55,11 @@ class Standing {
   Purse purse_;
   std::optional<Budget> budget_;
   std::optional<Filter> filter_;  // composition by steps
-  bool exceeded_ = false;         // the past already exceeds the budget, lowered later or counted too low: nothing more is allowed
-  std::vector<Event> events_;     // of releases and plans, grouped by mechanism
-  std::vector<Event> releases_;   // of releases alone
-  Price plans_;                   // sum of the plans' prices
+  // The past already exceeds the budget, lowered later or counted too low: nothing more is allowed.
+  bool exceeded_ = false;
+  std::vector<Event> events_;    // of releases and plans, grouped by mechanism
+  std::vector<Event> releases_;  // of releases alone
+  Price plans_;                  // sum of the plans' prices
   std::int64_t charges_ = 0;
   std::int64_t void_charges_ = 0;
 };

@@ -7,9 +7,9 @@
 
 namespace parley::privacy {
 
-// Words that nobody but the party and those it shares secrets with can tell from random ones; the parties'
-// masks of one round add up to zero modulo 2^64. Two values under one mask would tell their difference, so a
-// mask cannot be copied and the gate uses it up.
+// Words that nobody but the party and those it shares secrets with can tell from random ones. The parties' masks of one
+// round add up to zero modulo 2^64. Two values under one mask would reveal their difference, so a mask cannot be copied
+// and the gate uses it up.
 class OneTimeMask {
  public:
   OneTimeMask(const OneTimeMask&) = delete;

@@ -25,7 +25,8 @@ const unsigned char* bytes_of(std::string_view text) {
 }
 
 Key secret_key(const MaskSecret& secret) {
-  return {EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, reinterpret_cast<const unsigned char*>(secret.data()), sizeof secret),
+  return {EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, reinterpret_cast<const unsigned char*>(secret.data()),
+                                       sizeof secret),
           &EVP_PKEY_free};
 }
 
@@ -39,19 +40,22 @@ std::string digest(std::initializer_list<std::string_view> parts) {
 }
 
 Result<std::string> shared_secret(EVP_PKEY* own, std::string_view their_key) {
-  const Key theirs(EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, bytes_of(their_key), their_key.size()), &EVP_PKEY_free);
+  const Key theirs(EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, bytes_of(their_key), their_key.size()),
+                   &EVP_PKEY_free);
   const KeyUse use(EVP_PKEY_CTX_new(own, nullptr), &EVP_PKEY_CTX_free);
   std::string shared(kMaskKeyBytes, '\0');
   std::size_t size = shared.size();
   // Fails for keys of small order.
-  if (!theirs || !use || EVP_PKEY_derive_init(use.get()) != 1 || EVP_PKEY_derive_set_peer(use.get(), theirs.get()) != 1 ||
+  if (!theirs || !use || EVP_PKEY_derive_init(use.get()) != 1 ||
+      EVP_PKEY_derive_set_peer(use.get(), theirs.get()) != 1 ||
       EVP_PKEY_derive(use.get(), reinterpret_cast<unsigned char*>(shared.data()), &size) != 1 || size != kMaskKeyBytes)
     return fail(bad_input({.field = "keys"}, "a party's public key makes no shared secret"));
   return shared;
 }
 
 // The words of a pair's stream for a round and its task, of which `asked` is the digest.
-Result<void> stream(const std::string& pair_key, std::int64_t round, const std::string& asked, std::span<std::uint64_t> words) {
+Result<void> stream(const std::string& pair_key, std::int64_t round, const std::string& asked,
+                    std::span<std::uint64_t> words) {
   std::array<char, sizeof round> number{};
   std::memcpy(number.data(), &round, sizeof round);
   const std::string key = digest({"parley mask round", pair_key, {number.data(), number.size()}, asked});
@@ -78,13 +82,14 @@ Result<std::string> mask_public_key(const MaskSecret& secret) {
   const Key key = secret_key(secret);
   std::string made(kMaskKeyBytes, '\0');
   std::size_t size = made.size();
-  if (!key || EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(made.data()), &size) != 1 || size != kMaskKeyBytes)
+  if (!key || EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(made.data()), &size) != 1 ||
+      size != kMaskKeyBytes)
     return fail(failed("no key for the masks could be made"));
   return made;
 }
 
-Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own, const std::vector<std::string>& public_keys,
-                                           std::string_view terms) {
+Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own,
+                                           const std::vector<std::string>& public_keys, std::string_view terms) {
   PARLEY_TRY(const std::string own_key, mask_public_key(secret));
   const auto at = static_cast<std::size_t>(own);
   if (public_keys.size() < 2 || at >= public_keys.size() || public_keys[at] != own_key)

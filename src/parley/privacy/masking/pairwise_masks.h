@@ -1,5 +1,5 @@
-// Masks that cancel in the sum over all parties. Bonawitz et al. 2017, Section 4, without its recovery from
-// parties that drop out: a round needs every party.
+// Masks that cancel in the sum over all parties. Bonawitz et al. 2017, Section 4, without its recovery from parties
+// that drop out: a round needs every party.
 //
 //   each party i:   a secret a_i;  its public key A_i = X25519(a_i, base), which everyone gets
 //   each pair:      k_ij = SHA-256(domain | X25519(a_i, A_j) | A_i | A_j | SHA-256(domain | terms)), i < j:
@@ -8,8 +8,8 @@
 //                   s_ij(t, T) = AES-256 in counter mode under SHA-256(domain | k_ij | t | SHA-256(domain | T))
 //                   mask_i(t, T) = sum over j > i of s_ij(t, T)  -  sum over j < i of s_ji(t, T)     modulo 2^64
 //
-// The counter of rounds says that a mask is used once. A site whose disk was set back has an older counter; the task in
-// the key sees to it that even then no mask covers the answers of two tasks.
+// The counter of rounds ensures that a mask is used once. A site whose disk was set back has an older counter; the task
+// in the key ensures that even then no mask covers the answers of two tasks.
 // What the masks hide, and whom that trusts: masked_sum.md.
 #pragma once
 #include <cstddef>
@@ -25,20 +25,19 @@ namespace parley::privacy {
 
 inline constexpr std::size_t kMaskKeyBytes = 32;
 
-// A_i.
+// A_i above.
 Result<std::string> mask_public_key(const MaskSecret& secret);
 
 class PairwiseMasks {
  public:
-  // The party `own` among all, whose public keys are given in party order. `terms`: everything that decides
-  // about the noise of a party and that others told it. Refuses keys that are not all
-  // different, an own key that is not the secret's, and keys of small order, under which a pair's secret
-  // would be known to everyone.
+  // The masks of party `own`; the public keys of all are given in party order. `terms`: everything that decides about
+  // the noise of a party and that others told it. Refuses keys that are not all different, an own key that is not the
+  // secret's, and keys of small order, under which a pair's secret would be known to everyone.
   static Result<PairwiseMasks> agree(const MaskSecret& secret, int own, const std::vector<std::string>& public_keys,
                                      std::string_view terms);
 
-  // Of one round, 0 <= round < 2^63 - 1. Rounds must ascend: a mask is made once. `first_unused` brings that
-  // over a restart. `task`: everything that the party's answer follows from, besides its data and the terms.
+  // The mask of one round, 0 <= round < 2^63 - 1. Rounds must ascend: a mask is made once. `first_unused` and skip_to()
+  // carry that over a restart. `task`: everything that the party's answer follows from, besides its data and the terms.
   Result<OneTimeMask> mask(std::int64_t round, std::size_t size, std::string_view task = {});
   [[nodiscard]] std::int64_t first_unused() const { return first_unused_; }
   void skip_to(std::int64_t round) { first_unused_ = round > first_unused_ ? round : first_unused_; }

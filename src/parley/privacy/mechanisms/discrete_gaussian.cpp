@@ -19,7 +19,7 @@ StripSampler sampler(double sigma, std::int64_t count) {
   // Between 16 and 32 strips to one sigma: a table of at most 302 strips, and at least 95 % of draws
   // accepted.
   const int width = std::max(0, std::ilogb(sigma * std::sqrt(static_cast<double>(count))) - 4);
-  return {law, {.outcome = StripSampler::Outcome::kSigned, .width_exponent = width}};
+  return {law, {.form = StripSampler::Form::kSigned, .width_exponent = width}};
 }
 
 }  // namespace

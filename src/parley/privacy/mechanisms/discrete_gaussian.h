@@ -1,8 +1,7 @@
-// Discrete Gaussian noise: P(Z = z) proportional to exp(-z^2 / (2 s^2)), s = sigma / grain, Z in grains.
-// Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020.
+// Discrete Gaussian noise: P(Z = z) proportional to exp(-z^2 / (2 s^2)), s = sigma / grain, Z in grains. Canonne,
+// Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020.
 //
-// Added to integers of l2-sensitivity D grains it is D^2/(2 s^2)-zCDP. Proof and sampling:
-// discrete_gaussian.md.
+// Added to integers of l2-sensitivity D grains it is D^2/(2 s^2)-zCDP. Proof and sampling: discrete_gaussian.md.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,11 +16,11 @@ namespace parley::privacy {
 
 class DiscreteGaussianNoise {
  public:
-  // Sigma is in the unit of the values, and is used exactly as the fraction that the double is.
+  // `sigma` is in the unit of the values, and is used exactly as the fraction that the double is.
   static Result<DiscreteGaussianNoise> make(double sigma, Grain grain);
 
-  // Variance `count` sigma^2, exactly: the law of a sum of `count` draws, but for a factor that no number can show
-  // (noisy_total.md).
+  // Variance `count` sigma^2, exactly: the law of a sum of `count` draws, but for a factor that no
+  // number can show (noisy_total.md).
   static Result<DiscreteGaussianNoise> make_sum(double sigma, Grain grain, std::int64_t count);
 
   std::int64_t draw(Bits& bits) const { return sampler_.draw(bits); }

@@ -14,12 +14,13 @@ StripSampler sampler(double scale) {
   const auto law = std::make_shared<StripLaw>(StripLaw{StripLaw::Kind::kLinear, 1 / exactly(scale)});
   // Between 8 and 16 strips to one scale: a table of at most 710 strips, and at least 94 % of draws accepted.
   const int width = std::max(0, std::ilogb(scale) - 3);
-  return {law, {.outcome = StripSampler::Outcome::kSigned, .width_exponent = width}};
+  return {law, {.form = StripSampler::Form::kSigned, .width_exponent = width}};
 }
 
 }  // namespace
 
-DiscreteLaplaceNoise::DiscreteLaplaceNoise(double scale, Grain grain) : scale_(scale), grain_(grain), sampler_(sampler(scale)) {}
+DiscreteLaplaceNoise::DiscreteLaplaceNoise(double scale, Grain grain)
+    : scale_(scale), grain_(grain), sampler_(sampler(scale)) {}
 
 Result<DiscreteLaplaceNoise> DiscreteLaplaceNoise::make(double scale, Grain grain) {
   PARLEY_TRY(const double grains, noise_scale_in_grains("scale", scale, grain));

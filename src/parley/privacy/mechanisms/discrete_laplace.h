@@ -1,5 +1,5 @@
-// Discrete Laplace noise: P(Z = z) = tanh(1/(2t)) exp(-|z|/t), t = scale / grain, Z in grains.
-// Ghosh, Roughgarden, Sundararajan 2009; exact sampling in the sense of Canonne, Kamath, Steinke 2020.
+// Discrete Laplace noise: P(Z = z) = tanh(1/(2t)) exp(-|z|/t), t = scale / grain, Z in grains. Ghosh, Roughgarden,
+// Sundararajan 2009; exact sampling in the sense of Canonne, Kamath, Steinke 2020.
 //
 // Added to integers of l1-sensitivity D grains it is (D/t)-DP. Proof and sampling: discrete_laplace.md.
 #pragma once
@@ -16,7 +16,7 @@ namespace parley::privacy {
 
 class DiscreteLaplaceNoise {
  public:
-  // The scale is in the unit of the values, and is used exactly as the fraction that the double is.
+  // `scale` is in the unit of the values, and is used exactly as the fraction that the double is.
   static Result<DiscreteLaplaceNoise> make(double scale, Grain grain);
 
   std::int64_t draw(Bits& bits) const { return sampler_.draw(bits); }

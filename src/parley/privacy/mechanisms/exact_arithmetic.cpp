@@ -67,7 +67,8 @@ Integer integer(std::uint64_t value) {
 }
 
 Integer integer(std::int64_t value) {
-  const Integer magnitude = integer(value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
+  const Integer magnitude =
+      integer(value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
   return value < 0 ? Integer(-magnitude) : magnitude;
 }
 

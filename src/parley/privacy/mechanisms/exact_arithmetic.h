@@ -1,5 +1,5 @@
-// Real numbers as shrinking intervals of integers, so that a comparison with a random number can be
-// decided exactly, however close the two are. Included by .cpp files of this folder only.
+// Real numbers as shrinking intervals of integers, so that a comparison with a random number can be decided exactly,
+// however close the two are. Included by .cpp files of this folder only.
 //
 //   an Enclosure says  low <= x * 2^bits <= high  for the true real x
 //
@@ -50,8 +50,8 @@ class LazyUniform {
   unsigned bits_ = 0;
 };
 
-// Is u * scale < x? `enclosure(bits)` encloses x. Terminates with probability 1, each doubling of the
-// precision leaving a chance of about 2^-bits to go on.
+// Is u * scale < x? `enclosure(bits)` encloses x. Terminates with probability 1, each doubling of the precision leaving
+// a chance of about 2^-bits to go on.
 template <class EncloseAt>
 bool lies_below(LazyUniform u, const Integer& scale, const EncloseAt& enclosure, Bits& source) {
   for (unsigned bits = 128;; bits *= 2) {

@@ -15,7 +15,7 @@ using Wide = ScoreWeights::Wide;
 // Only the sums of blocks are kept; the one block that is hit computes its weights again.
 constexpr std::size_t kBlock = 256;
 constexpr std::size_t kBlocksPerChunk = 64;
-// Trying one candidate in so many costs little beside the pass over all, and often makes it unnecessary.
+// Trying one candidate in this many costs little beside the pass over all, and often makes it unnecessary.
 constexpr std::size_t kTriesOneIn = 32;
 
 }  // namespace
@@ -26,8 +26,8 @@ Result<ExponentialSelection> ExponentialSelection::make(const SelectionSettings&
   return ExponentialSelection(settings.epsilon, grid, std::move(weights));
 }
 
-std::optional<std::size_t> ExponentialSelection::try_candidates(std::span<const double> scores, std::int64_t top, std::size_t tries,
-                                                                Bits& bits) const {
+std::optional<std::size_t> ExponentialSelection::try_candidates(std::span<const double> scores, std::int64_t top,
+                                                                std::size_t tries, Bits& bits) const {
   for (; tries > 0; --tries) {
     const std::size_t i = bits.below(scores.size());
     if (weights_.flip(grid_.gap(top, scores[i]), bits)) return i;
@@ -46,7 +46,8 @@ Result<std::size_t> ExponentialSelection::select(std::span<const double> scores,
   return select_in_one_pass(scores, top, bits);
 }
 
-std::size_t ExponentialSelection::select_in_one_pass(std::span<const double> scores, std::int64_t top, Bits& bits) const {
+std::size_t ExponentialSelection::select_in_one_pass(std::span<const double> scores, std::int64_t top,
+                                                     Bits& bits) const {
   const auto gap = [&](std::size_t i) { return grid_.gap(top, scores[i]); };
 
   std::vector<Wide> sums(chunk_count(scores.size(), kBlock));

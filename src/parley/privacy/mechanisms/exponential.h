@@ -1,12 +1,11 @@
-// The exponential mechanism (McSherry, Talwar 2007): P(i) proportional to exp(eta u_i), with eta = epsilon /
-// (2 Delta), or epsilon / Delta for monotone scores; the same law as the argmax of u_i + Gumbel(1/eta).
-// epsilon-DP and epsilon-bounded-range (Durfee, Rogers 2019).
+// The exponential mechanism (McSherry, Talwar 2007): P(i) proportional to exp(eta u_i), with eta = epsilon / (2 Delta),
+// or epsilon / Delta for monotone scores; the same law as the argmax of u_i + Gumbel(1/eta). It is epsilon-DP and
+// epsilon-bounded-range (Durfee, Rogers 2019).
 //
 // Both ways of drawing are exact for the scores on the grid, whose sensitivity counts the rounding:
-//   select_by_rejection  a uniform candidate, kept with probability exp(-eta gap), else put back and the next
-//   drawn select               the same for a few candidates; then one pass over integer weights and one
-//   uniform number,
-//                        exact by a last acceptance
+//   select_by_rejection   a uniform candidate, kept with probability exp(-eta gap), else put back and the next drawn
+//   select                the same for a few candidates; then one pass over integer weights and one uniform number,
+//                         exact by a last acceptance
 // Proofs: exponential.md. For many steps over slowly changing scores: exponential_tree.h.
 #pragma once
 #include <cstddef>
@@ -33,7 +32,8 @@ class ExponentialSelection {
   [[nodiscard]] const ScoreWeights& weights() const { return weights_; }
 
  private:
-  std::optional<std::size_t> try_candidates(std::span<const double> scores, std::int64_t top, std::size_t tries, Bits& bits) const;
+  std::optional<std::size_t> try_candidates(std::span<const double> scores, std::int64_t top, std::size_t tries,
+                                            Bits& bits) const;
   std::size_t select_in_one_pass(std::span<const double> scores, std::int64_t top, Bits& bits) const;
 
   ExponentialSelection(double epsilon, ScoreGrid grid, ScoreWeights weights)

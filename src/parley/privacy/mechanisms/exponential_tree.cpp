@@ -28,7 +28,10 @@ std::uint64_t headroom(double rate) {
 }  // namespace
 
 ExponentialTree::ExponentialTree(const ExponentialSelection& selection)
-    : event_(selection.event()), grid_(selection.grid()), weights_(selection.weights()), headroom_(headroom(weights_.rate())) {}
+    : event_(selection.event()),
+      grid_(selection.grid()),
+      weights_(selection.weights()),
+      headroom_(headroom(weights_.rate())) {}
 
 Result<ExponentialTree> ExponentialTree::make(const ExponentialSelection& selection, std::span<const double> scores) {
   const ScoreGrid& grid = selection.grid();
@@ -103,7 +106,8 @@ void ExponentialTree::set_score(std::size_t index, double score) {
 
 Result<void> ExponentialTree::update(std::size_t index, double score) {
   if (index >= leaves_.size())
-    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", leaves_.size()), fmt::format("{}", index)));
+    return fail(
+        bad_input({.field = "index"}, fmt::format("must be below {}", leaves_.size()), fmt::format("{}", index)));
   if (!grid_.holds(score)) return fail(std::move(grid_.check({&score, 1})).error());
   set_score(index, score);
   return {};
@@ -111,11 +115,13 @@ Result<void> ExponentialTree::update(std::size_t index, double score) {
 
 Result<void> ExponentialTree::update(std::span<const std::uint32_t> indices, std::span<const double> scores) {
   if (indices.size() != scores.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", indices.size()), fmt::format("{}", scores.size())));
+    return fail(
+        bad_input({.field = "scores"}, fmt::format("must be {}", indices.size()), fmt::format("{}", scores.size())));
   if (indices.empty()) return {};
   PARLEY_CHECK(grid_.check(scores));
   if (const auto largest = *std::max_element(indices.begin(), indices.end()); largest >= leaves_.size())
-    return fail(bad_input({.field = "index"}, fmt::format("must be below {}", leaves_.size()), fmt::format("{}", largest)));
+    return fail(
+        bad_input({.field = "index"}, fmt::format("must be below {}", leaves_.size()), fmt::format("{}", largest)));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (i + kAhead < indices.size()) __builtin_prefetch(&leaves_[indices[i + kAhead]], 1);
     set_score(indices[i], scores[i]);
@@ -125,9 +131,12 @@ Result<void> ExponentialTree::update(std::span<const std::uint32_t> indices, std
 
 Result<void> ExponentialTree::assign(std::span<const double> scores) {
   if (scores.size() != leaves_.size())
-    return fail(bad_input({.field = "scores"}, fmt::format("must be {}", leaves_.size()), fmt::format("{}", scores.size())));
+    return fail(
+        bad_input({.field = "scores"}, fmt::format("must be {}", leaves_.size()), fmt::format("{}", scores.size())));
   PARLEY_TRY(const std::int64_t top, grid_.check(scores));
-  std::transform(scores.begin(), scores.end(), leaves_.begin(), [&](double score) { return Leaf{grid_.steps(score), 1}; });
+  std::transform(scores.begin(), scores.end(), leaves_.begin(), [&](double score) {
+    return Leaf{grid_.steps(score), 1};
+  });
   present_ = scores.size();
   // The reference moves only when it must, as after updates one by one: the same bits then give the same draws.
   if (top > reference_)

@@ -1,13 +1,13 @@
 // The exponential mechanism for many steps over scores of which few change between steps.
 //
-// Weights are integers (score_weights.h) under a reference score; sums of groups of 256 weights and, above
-// them, of 16 sums each are kept. A changed score changes one weight and the sum of its group at once, and the sums
-// above before the next draw; a draw walks down from the root. Integer sums do not drift, so nothing is ever added up
+// Weights are integers (score_weights.h) under a reference score; sums of groups of 256 weights and, above them, of
+// 16 sums each are kept. A changed score changes one weight and the sum of its group at once, and the sums above
+// before the next draw; a draw walks down from the root. Integer sums do not drift, so nothing is ever added up
 // again to repair them.
 //
-// The reference follows the best score both ways: up, because weights end at 2^63, and down, because
-// otherwise all weights sink into their error band. Moving it recomputes all weights; every draw is exact
-// under every reference. Which steps recompute depends on the scores: their timing must not reach a peer.
+// The reference follows the best score both ways: up, because weights end at 2^63, and down, because otherwise all
+// weights sink into their error band. Moving it recomputes all weights; every draw is exact under every reference.
+// Which steps recompute depends on the scores: their timing must not reach a peer.
 // Proof: exponential_tree.md.
 #pragma once
 #include <cstddef>
@@ -31,25 +31,25 @@ class ExponentialTree {
   static Result<ExponentialTree> make(const ExponentialSelection& selection, std::span<const double> scores);
 
   Result<void> update(std::size_t index, double score);
-  // The same for many at once; all or none.
+  // Many at once; all or none.
   Result<void> update(std::span<const std::uint32_t> indices, std::span<const double> scores);
-  Result<void> assign(std::span<const double> scores);  // all of them, removed ones too
+  Result<void> assign(std::span<const double> scores);  // all of them, those that were removed too
   void remove(std::size_t index);                       // never selected again, until it is updated
 
   // One draw, which costs one event(). Fails when everything was removed.
   Result<std::size_t> select(Bits& bits);
 
-  // For scores |s_i| of pairs +-s_i: one draw from all pairs, P(i, with) proportional to exp(eta |s_i|) and
-  // P(i, against) to exp(-eta |s_i|). Costs one event() too.
+  // For scores |s_i| of pairs +-s_i: one draw from all pairs, P(i, with) proportional to exp(eta |s_i|) and P(i,
+  // against) to exp(-eta |s_i|). Costs one event() too.
   struct Side {
     std::size_t index = 0;
     bool with = true;
   };
   Result<Side> select_side(Bits& bits);
 
-  // The same when the tree holds ceilings: of at most `attempts` candidates drawn by their ceilings, each is kept so that
-  // the law is that of the true scores, sizes[i] <= ceiling; none when no attempt succeeded, which changes no law.
-  // `size_of(i)` tells |s_i|.
+  // The same when the tree holds ceilings: of at most `attempts` candidates drawn by their ceilings, each is kept so
+  // that the law is that of the true scores, sizes[i] <= ceiling; none when no attempt succeeded, which changes no
+  // law. `size_of(i)` is |s_i|.
   template <class SizeOf>
   Result<std::optional<Side>> select_below_ceilings(Bits& bits, int attempts, const SizeOf& size_of);
 
@@ -90,7 +90,8 @@ class ExponentialTree {
 };
 
 template <class SizeOf>
-Result<std::optional<ExponentialTree::Side>> ExponentialTree::select_below_ceilings(Bits& bits, int attempts, const SizeOf& size_of) {
+Result<std::optional<ExponentialTree::Side>> ExponentialTree::select_below_ceilings(Bits& bits, int attempts,
+                                                                                    const SizeOf& size_of) {
   for (; attempts > 0; --attempts) {
     PARLEY_TRY(const std::size_t index, select(bits));
     const double size = size_of(index);

@@ -3,9 +3,12 @@
 //   y = n + i/256 + r,  0 <= r < 1/256:   2^-y = 2^-n * table[i] * e^-z,  z = r ln 2 < 2^-8.5
 //   e^-z = 1 - z (1 - z (1/2 - z (1/6 - z (1/24 - z/120))))
 //
-// Error in units of 2^-63, before the shift by n: the series leaves out less than z^6/720 < 2^-60.6, 6 units; z is cut
-// by less than 1; of the five truncated products with z only the last counts, 1 unit, the others being damped by
-// further factors z < 2^-8.5; the product with the table costs 2 and the table itself 1.
+// The error in units of 2^-63, before the shift by n:
+//   6   the series leaves out less than z^6/720 < 2^-60.6
+//   1   z is cut
+//   1   the last of the five truncated products with z; the others are damped by further factors z < 2^-8.5
+//   2   the product with the table
+//   1   the table itself
 #pragma once
 #include <array>
 #include <cstdint>

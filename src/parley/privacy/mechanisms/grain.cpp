@@ -24,7 +24,8 @@ Result<double> positive_grains(double sensitivity, Grain grain) {
   PARLEY_CHECK(validate(grain));
   const double grains = grain.grains(sensitivity);
   if (!(sensitivity > 0) || !(grains <= static_cast<double>(kGridLimit)))
-    return fail(bad_input({.field = "sensitivity"}, "must be above 0 and at most 2^62 grains", fmt::format("{}", sensitivity)));
+    return fail(
+        bad_input({.field = "sensitivity"}, "must be above 0 and at most 2^62 grains", fmt::format("{}", sensitivity)));
   return grains;
 }
 
@@ -44,7 +45,8 @@ double Grain::grains(double quantity) const {
 
 Result<Grain> Grain::below(double quantity, int bits) {
   if (!(quantity > 0) || !std::isfinite(quantity))
-    return fail(bad_input({.field = "grain"}, "needs a positive finite quantity to be below", fmt::format("{}", quantity)));
+    return fail(
+        bad_input({.field = "grain"}, "needs a positive finite quantity to be below", fmt::format("{}", quantity)));
   const Grain grain{std::ilogb(quantity) - bits};
   PARLEY_CHECK(validate(grain));
   return grain;
@@ -52,7 +54,8 @@ Result<Grain> Grain::below(double quantity, int bits) {
 
 Result<void> validate(Grain grain) {
   if (grain.exponent < -kExponentLimit || grain.exponent > kExponentLimit)
-    return fail(bad_input({.field = "grain"}, "must be a power of two between 2^-900 and 2^900", fmt::format("2^{}", grain.exponent)));
+    return fail(bad_input({.field = "grain"}, "must be a power of two between 2^-900 and 2^900",
+                          fmt::format("2^{}", grain.exponent)));
   return {};
 }
 

@@ -1,9 +1,9 @@
 // The grid that released numbers live on: whole multiples of a public power of two.
 //
-// Rounding an answer to the grid can move two neighbours apart, so it is part of the sensitivity:
-//   one value, rounded down or to nearest:   ceil(Delta / g)                      whole grains
-//   d values:                                Delta / g + d (l1), Delta / g + sqrt(d) (l2)
-//   contributions rounded towards zero before they are summed: no change, since no norm grows
+// Rounding an answer to the grid can move two neighbours apart, so it is part of the sensitivity, in grains:
+//   one value, rounded down or to nearest           ceil(Delta / g)
+//   d values                                        Delta / g + d (l1), Delta / g + sqrt(d) (l2)
+//   contributions rounded towards zero and summed   no change, since no norm grows
 // The proofs are in grain.md.
 #pragma once
 #include <cstdint>

@@ -18,7 +18,8 @@ Result<LabelLaplace> LabelLaplace::make(double epsilon, std::size_t classes, std
     PARLEY_TRY(grain, Grain::below(std::min(scale, 0x1p20)));
   }
   if (grain->exponent > 0 || grain->exponent < -60)
-    return fail(bad_input({.field = "grain"}, "must lie between 2^-60 and 1 for labels", fmt::format("2^{}", grain->exponent)));
+    return fail(
+        bad_input({.field = "grain"}, "must lie between 2^-60 and 1 for labels", fmt::format("2^{}", grain->exponent)));
   PARLEY_TRY(DiscreteLaplaceNoise noise, DiscreteLaplaceNoise::make(scale, *grain));
   return LabelLaplace(classes, std::move(noise));
 }
@@ -28,8 +29,8 @@ Result<std::vector<std::int64_t>> LabelLaplace::release(std::span<const std::siz
   const std::int64_t one = std::int64_t{1} << -noise_.grain().exponent;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= classes_)
-      return fail(
-          bad_input({.field = "label"}, fmt::format("must be below the number of classes, {}", classes_), fmt::format("{}", labels[i])));
+      return fail(bad_input({.field = "label"}, fmt::format("must be below the number of classes, {}", classes_),
+                            fmt::format("{}", labels[i])));
     rows[i * classes_ + labels[i]] = one;
   }
   noise_.add_to(rows, bits);

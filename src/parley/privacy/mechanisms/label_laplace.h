@@ -1,7 +1,8 @@
-// Laplace noise on one-hot labels (Ghazi et al. 2021 survey it as the baseline of label DP): one label
-// changed moves two entries by one, an l1-sensitivity of 2, so noise of scale 2/epsilon on every entry
-// (standard deviation 2 sqrt(2) / epsilon) is epsilon-DP for the label. The noise is discrete, on a grain of
-// which 1 is a multiple. Proof: label_laplace.md.
+// Laplace noise on one-hot labels, the baseline of label DP (surveyed by Ghazi et al. 2021). One label changed moves
+// two entries by one, an l1-sensitivity of 2, so noise on every entry is epsilon-DP for the label if it has
+//   scale 2/epsilon,  standard deviation 2 sqrt(2)/epsilon
+// The noise is discrete, on a grain of which 1 is a multiple.
+// Proof: label_laplace.md.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ class LabelLaplace {
 
   [[nodiscard]] Grain grain() const { return noise_.grain(); }
   [[nodiscard]] double scale() const { return noise_.grain().value() * noise_.scale_in_grains(); }
-  // One label; records are different people, so n labels together cost the same.
+  // Of one label. Records are different people, so n labels together cost the same.
   [[nodiscard]] DiscreteLaplace event() const;
 
  private:

@@ -12,8 +12,8 @@
 
 namespace parley::privacy {
 
-// The scale in grains, when it lies between 2^-20 and 2^40 of them. Below, the noise would hardly ever be
-// anything but zero; above, the grid is finer than any use of it and sums come near the end of 64 bits.
+// The scale in grains, when it lies between 2^-20 and 2^40 of them. Below that, the noise would hardly ever be anything
+// but zero; above it, the grid is finer than any use of it and sums come near the end of 64 bits.
 Result<double> noise_scale_in_grains(std::string_view field, double scale, Grain grain);
 
 template <class Noise>

@@ -12,7 +12,8 @@ namespace parley::privacy {
 Result<NoisyMax> NoisyMax::make(const SelectionSettings& settings) {
   PARLEY_TRY(const ScoreGrid grid, ScoreGrid::make(settings));
   if (!(settings.epsilon > 0) || !std::isfinite(settings.epsilon))
-    return fail(bad_input({.field = "epsilon"}, "must be a finite number above 0", fmt::format("{}", settings.epsilon)));
+    return fail(
+        bad_input({.field = "epsilon"}, "must be a finite number above 0", fmt::format("{}", settings.epsilon)));
   const double sides = settings.scores == Scores::kMonotone ? 1 : 2;
   // The quotient is rounded once and the sensitivity, above 2^53 grains, once: two steps up make the scale
   // safe.

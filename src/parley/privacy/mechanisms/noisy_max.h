@@ -1,8 +1,9 @@
 // Report-noisy-max: the index of the largest score after discrete Laplace noise of scale t grains on each.
 //
-// With scores of sensitivity D grains the cost is 2D/t, because one record may push the winner down by D and
-// all others up by D; only for monotone scores is it D/t. So t = 2D/epsilon, or D/epsilon for monotone
-// scores. Ties go to the lowest index. Proof: noisy_max.md.
+//   general scores    cost 2D/t    t = 2D/epsilon      one record may push the winner down by D and all others up by D
+//   monotone scores   cost D/t     t = D/epsilon
+//
+// with D the sensitivity in grains. Ties go to the lowest index. Proof: noisy_max.md.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -26,7 +27,8 @@ class NoisyMax {
   [[nodiscard]] Grain grain() const { return grid_.grain(); }
 
  private:
-  NoisyMax(double epsilon, ScoreGrid grid, DiscreteLaplaceNoise noise) : epsilon_(epsilon), grid_(grid), noise_(std::move(noise)) {}
+  NoisyMax(double epsilon, ScoreGrid grid, DiscreteLaplaceNoise noise)
+      : epsilon_(epsilon), grid_(grid), noise_(std::move(noise)) {}
   double epsilon_;
   ScoreGrid grid_;
   DiscreteLaplaceNoise noise_;

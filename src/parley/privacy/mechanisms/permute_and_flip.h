@@ -1,10 +1,11 @@
 // Permute-and-flip (McKenna, Sheldon 2020): go through the candidates in random order and take the first
-// whose coin falls, P(heads) = exp(-eta gap); eta = epsilon / (2 Delta), or epsilon / Delta for monotone
-// scores.
+// whose coin shows heads,
 //
-// epsilon-DP, never worse than the exponential mechanism in expected score; not bounded range, so it is
-// charged as any pure mechanism. Exact on the grid: the coins are those of score_weights.h. Proof:
-// permute_and_flip.md.
+//   P(heads) = exp(-eta gap),      eta = epsilon / (2 Delta), or epsilon / Delta for monotone scores
+//
+// It is epsilon-DP and never worse than the exponential mechanism in expected score; it is not bounded range, so it is
+// charged as any pure mechanism. It is exact on the grid: the coins are those of score_weights.h.
+// Proof: permute_and_flip.md.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -25,7 +26,8 @@ class PermuteAndFlip {
   [[nodiscard]] Pure event() const { return {epsilon_}; }
 
  private:
-  PermuteAndFlip(double epsilon, ScoreGrid grid, ScoreWeights weights) : epsilon_(epsilon), grid_(grid), weights_(std::move(weights)) {}
+  PermuteAndFlip(double epsilon, ScoreGrid grid, ScoreWeights weights)
+      : epsilon_(epsilon), grid_(grid), weights_(std::move(weights)) {}
   double epsilon_;
   ScoreGrid grid_;
   ScoreWeights weights_;

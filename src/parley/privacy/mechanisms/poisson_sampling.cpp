@@ -21,7 +21,7 @@ PoissonSampling::PoissonSampling(double rate) : rate_(rate) {
   const auto law = std::make_shared<StripLaw>(StripLaw{StripLaw::Kind::kGeometric, 1 - exactly(rate)});
   // The decay length is -1/ln(1-q), between 1/q - 1 and 1/q; at least 8 strips to it, as for the Laplace law.
   const int width = std::max(0, std::ilogb(1 / rate) - 4);
-  gaps_.emplace(law, StripSampler::Shape{.outcome = StripSampler::Outcome::kMagnitude, .width_exponent = width});
+  gaps_.emplace(law, StripSampler::Shape{.form = StripSampler::Form::kMagnitude, .width_exponent = width});
 }
 
 Result<PoissonSampling> PoissonSampling::make(double rate) {

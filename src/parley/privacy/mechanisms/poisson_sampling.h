@@ -1,8 +1,7 @@
 // Poisson subsampling: every record joins with probability q, independently of all others.
 //
-// The gaps between records that join are geometric, P(gap = k) = (1-q)^k q, so the work is that of the
-// records that join. Gaps are drawn exactly for the fraction that the double q is. Proof:
-// poisson_sampling.md.
+// The gaps between records that join are geometric, P(gap = k) = (1-q)^k q, so the work is that of the records that
+// join. Gaps are drawn exactly for the fraction that the double q is. Proof: poisson_sampling.md.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,7 +18,7 @@ class PoissonSampling {
   // 0 < rate <= 1, and not below 2^-40.
   static Result<PoissonSampling> make(double rate);
 
-  // The records of {0, ..., records - 1} that join, in order. Who joined is as secret as the records.
+  // Those of {0, ..., records - 1} that join, in order. Who joined is as secret as the records.
   void draw(std::size_t records, Bits& bits, std::vector<std::size_t>& joined) const;
 
   [[nodiscard]] double rate() const { return rate_; }

@@ -18,7 +18,8 @@ double RandomisedResponse::truth_probability() const {
 
 Result<void> RandomisedResponse::check(std::size_t label) const {
   if (label >= classes_)
-    return fail(bad_input({.field = "label"}, fmt::format("must be below the number of classes, {}", classes_), fmt::format("{}", label)));
+    return fail(bad_input({.field = "label"}, fmt::format("must be below the number of classes, {}", classes_),
+                          fmt::format("{}", label)));
   return {};
 }
 

@@ -1,9 +1,10 @@
-// Randomised response over c classes (Warner 1965; Kairouz, Oh, Viswanath 2014): the true class with
-// probability e^epsilon / (e^epsilon + c - 1), each other one with 1 / (e^epsilon + c - 1). epsilon-DP for
-// the label.
+// Randomised response over c classes (Warner 1965; Kairouz, Oh, Viswanath 2014), epsilon-DP for the label:
 //
-// Drawn as the exponential mechanism on scores 1 for the truth and 0 elsewhere: a uniform class, kept if it
-// is the truth or if a coin of probability e^-epsilon falls. Proof: randomised_response.md.
+//   the true class     with probability e^epsilon / (e^epsilon + c - 1)
+//   every other class  with probability 1 / (e^epsilon + c - 1)
+//
+// It is drawn as the exponential mechanism on scores 1 for the truth and 0 elsewhere: a uniform class, kept if it is
+// the truth or if a coin of probability e^-epsilon shows heads. Proof: randomised_response.md.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -17,12 +18,12 @@ namespace parley::privacy {
 
 class RandomisedResponse {
  public:
-  // epsilon at most 22: beyond, the answer is the truth but for one in 10^9.
+  // epsilon is at most 22: beyond that the answer is the truth but for one in 10^9.
   static Result<RandomisedResponse> make(double epsilon, std::size_t classes);
 
   Result<std::size_t> respond(std::size_t truth, Bits& bits) const;
-  Result<void> respond(std::span<std::size_t> labels,
-                       Bits& bits) const;  // in place; nothing changes on an error
+  // In place; nothing changes on an error.
+  Result<void> respond(std::span<std::size_t> labels, Bits& bits) const;
 
   [[nodiscard]] double truth_probability() const;
   [[nodiscard]] Pure event() const { return {epsilon_}; }

@@ -13,12 +13,13 @@ StripSampler sampler(double sigma) {
   const Fraction s = exactly(sigma);
   const auto law = std::make_shared<StripLaw>(StripLaw{StripLaw::Kind::kSquare, 1 / (2 * s * s)});
   // Strips as in the discrete Gaussian; here they may be narrower than a grain.
-  return {law, {.outcome = StripSampler::Outcome::kRoundedReal, .width_exponent = std::ilogb(sigma) - 4}};
+  return {law, {.form = StripSampler::Form::kRoundedReal, .width_exponent = std::ilogb(sigma) - 4}};
 }
 
 }  // namespace
 
-RoundedGaussianNoise::RoundedGaussianNoise(double sigma, Grain grain) : sigma_(sigma), grain_(grain), sampler_(sampler(sigma)) {}
+RoundedGaussianNoise::RoundedGaussianNoise(double sigma, Grain grain)
+    : sigma_(sigma), grain_(grain), sampler_(sampler(sigma)) {}
 
 Result<RoundedGaussianNoise> RoundedGaussianNoise::make(double sigma, Grain grain) {
   PARLEY_TRY(const double grains, noise_scale_in_grains("sigma", sigma, grain));

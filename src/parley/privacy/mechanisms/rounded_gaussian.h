@@ -1,10 +1,9 @@
-// Gaussian noise rounded to the grid: Z = nearest whole number to N(0, s^2), s = sigma / grain, Z in grains,
-// the normal variable being exactly that and no approximation of it.
+// Gaussian noise rounded to the grid: Z = nearest whole number to N(0, s^2), s = sigma / grain, Z in grains, the normal
+// variable being exactly that and no approximation of it.
 //
-// For whole numbers v, v + Z = nearest(v + N(0, s^2)) is a function of the textbook Gaussian mechanism's
-// output, for single values and vectors: every bound that holds for the Gaussian mechanism holds as it
-// stands, the exact privacy loss distribution included. This is the noise of vector releases. Proof:
-// rounded_gaussian.md.
+// For whole numbers v, v + Z = nearest(v + N(0, s^2)) is a function of the textbook Gaussian mechanism's output, for
+// single values and vectors: every bound that holds for the Gaussian mechanism holds as it stands, the exact privacy
+// loss distribution included. This is the noise of vector releases. Proof: rounded_gaussian.md.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,7 +18,7 @@ namespace parley::privacy {
 
 class RoundedGaussianNoise {
  public:
-  // Sigma is in the unit of the values, and is used exactly as the fraction that the double is.
+  // `sigma` is in the unit of the values, and is used exactly as the fraction that the double is.
   static Result<RoundedGaussianNoise> make(double sigma, Grain grain);
 
   std::int64_t draw(Bits& bits) const { return sampler_.draw(bits); }

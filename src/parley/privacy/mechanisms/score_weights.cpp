@@ -25,7 +25,8 @@ ScoreGrid::ScoreGrid(Grain grain, std::int64_t sensitivity)
 
 Result<ScoreGrid> ScoreGrid::make(const SelectionSettings& settings) {
   if (!(settings.sensitivity > 0) || !std::isfinite(settings.sensitivity))
-    return fail(bad_input({.field = "sensitivity"}, "must be a finite number above 0", fmt::format("{}", settings.sensitivity)));
+    return fail(bad_input({.field = "sensitivity"}, "must be a finite number above 0",
+                          fmt::format("{}", settings.sensitivity)));
   Grain grain;
   if (settings.grain) {
     grain = *settings.grain;
@@ -61,7 +62,8 @@ ScoreWeights::ScoreWeights(std::shared_ptr<const ExactRate> exact, double rate, 
 
 Result<ScoreWeights> ScoreWeights::make(const SelectionSettings& settings, const ScoreGrid& grid) {
   if (!(settings.epsilon > 0) || !std::isfinite(settings.epsilon))
-    return fail(bad_input({.field = "epsilon"}, "must be a finite number above 0", fmt::format("{}", settings.epsilon)));
+    return fail(
+        bad_input({.field = "epsilon"}, "must be a finite number above 0", fmt::format("{}", settings.epsilon)));
   const int sides = settings.scores == Scores::kMonotone ? 1 : 2;
   return of(ExactRate(exactly(settings.epsilon) / (sides * integer(grid.sensitivity()))));
 }

@@ -1,8 +1,8 @@
-// What the selections share: scores become whole numbers of grains, and a gap of g grains below the best
-// (or any reference) gets the weight exp(-eta g), held between two integers that are close and proved.
+// What the selections share: scores become whole numbers of grains, and a gap of g grains below the best (or any
+// reference) gets the weight exp(-eta g), held between two integers that are close and proved.
 //
 //   general scores     eta = epsilon / (2 D)     D = ceil(sensitivity / grain), rounding included
-//   monotone scores    eta = epsilon / D         one more record moves all scores the same way
+//   monotone scores    eta = epsilon / D
 //
 // Bounds and proofs: exponential.md.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace parley::privacy {
 
-enum class Scores { kGeneral, kMonotone };
+enum class Scores { kGeneral, kMonotone };  // monotone: one more record moves all of them the same way
 
 struct SelectionSettings {
   double epsilon = 0;
@@ -77,8 +77,8 @@ class ScoreWeights {
     return ((y >> 64) != 0 ? 0 : (*exp2_)(static_cast<std::uint64_t>(y))) + kAbove;
   }
 
-  // Given a place v uniform on {0, ..., upper(gap) - 1}, decides an event of probability 2^63 exp(-eta gap) /
-  // upper(gap).
+  // Given a place v that is uniform on {0, ..., upper(gap) - 1}, decides an event of probability
+  //   2^63 exp(-eta gap) / upper(gap)
   bool accept(std::uint64_t gap, std::uint64_t upper_weight, std::uint64_t place, Bits& bits) const {
     return place + kBand < upper_weight || accept_exactly(gap, place, bits);
   }

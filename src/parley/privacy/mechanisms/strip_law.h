@@ -1,5 +1,4 @@
-// The decreasing weights f that strip_sampler.h draws from, known to any precision. Included by .cpp files
-// only.
+// The decreasing weights f that strip_sampler.h draws from, known to any precision. Included by .cpp files only.
 //   kLinear     f(x) = exp(-rate x)
 //   kSquare     f(x) = exp(-rate x^2)
 //   kGeometric  f(x) = base^x, x whole
@@ -15,8 +14,7 @@ struct StripLaw {
 
   // f(to) / f(from), 0 <= from <= to.
   [[nodiscard]] Enclosure ratio(const Fraction& from, const Fraction& to, unsigned bits) const;
-  // (f(2w) / f(w)) / (f(w) / f(0)): by this factor the ratio of neighbouring strips shrinks from strip to
-  // strip.
+  // (f(2w) / f(w)) / (f(w) / f(0)): the ratio of neighbouring strips shrinks by this factor from strip to strip.
   [[nodiscard]] Enclosure bend(const Fraction& width, unsigned bits) const;
 };
 

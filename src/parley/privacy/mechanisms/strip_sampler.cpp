@@ -100,14 +100,14 @@ Enclosure StripLaw::bend(const Fraction& width, unsigned bits) const {
 StripSampler::StripSampler(std::shared_ptr<const StripLaw> law, Shape shape)
     : law_(std::move(law)), shape_(shape), square_(law_->kind == StripLaw::Kind::kSquare), exp2_(&FixedExp2::table()) {
   assert(shape_.table_bits >= 1 && shape_.table_bits <= 64);
-  assert(shape_.outcome == Outcome::kRoundedReal ? shape_.width_exponent >= -40 : shape_.width_exponent >= 0);
+  assert(shape_.form == Form::kRoundedReal ? shape_.width_exponent >= -40 : shape_.width_exponent >= 0);
   assert(shape_.width_exponent <= 40);
   build_table();
 }
 
 // With strips of one whole number the two zeros share their weight, and none is refused.
 bool StripSampler::halves_zero() const {
-  return shape_.outcome == Outcome::kSigned && shape_.width_exponent == 0;
+  return shape_.form == Form::kSigned && shape_.width_exponent == 0;
 }
 
 void StripSampler::build_table() {
@@ -128,7 +128,8 @@ void StripSampler::build_table() {
     missing -= mass;
   }
   const std::size_t strip_count = masses_.size();
-  for (std::size_t j = 0; j < strip_count; ++j) sure_below_.push_back(low_word(strips.ratios_low[j] >> (kTableBits - 63)));
+  for (std::size_t j = 0; j < strip_count; ++j)
+    sure_below_.push_back(low_word(strips.ratios_low[j] >> (kTableBits - 63)));
 
   const unsigned log_columns = std::max(1, static_cast<int>(std::bit_width(strip_count)));
   const std::size_t column_count = std::size_t{1} << log_columns;
@@ -157,7 +158,7 @@ void StripSampler::build_table() {
     columns_[full] = {static_cast<std::uint64_t>(capacity), full};
   }
 
-  if (shape_.outcome != Outcome::kRoundedReal && shape_.width_exponent == 0) return;
+  if (shape_.form != Form::kRoundedReal && shape_.width_exponent == 0) return;
   const Integer kappa = minus_log2_below(law_->ratio(0, width, kTableBits), kTableBits, 64);
   // Strips this narrow keep f almost level inside each, which bounds what kFractionBits digits leave open.
   assert(kappa * (square_ ? 2 * strip_count + 2 : 1) < (Integer(8) << 64) && kappa < (Integer(1) << 63));
@@ -172,7 +173,8 @@ std::uint64_t StripSampler::strip_exactly(Bits& bits) const {
   LazyUniform u;
   std::shared_ptr<const StripWeights> weights = weights_;
   for (unsigned digits = kTableBits - 128;; digits *= 2) {
-    if (digits > kTableBits - 128) weights = std::make_shared<const StripWeights>(strip_weights(*law_, width, halves_zero(), digits + 128));
+    if (digits > kTableBits - 128)
+      weights = std::make_shared<const StripWeights>(strip_weights(*law_, width, halves_zero(), digits + 128));
     const StripWeights& strips = *weights;
     // The first strip whose cumulative missing mass, sum over i <= j of (2^64 P(i) - mass_i), exceeds u *
     // missing; both sides times the total weight and 2^digits.
@@ -198,7 +200,7 @@ bool StripSampler::accept_exactly(std::uint64_t strip, std::uint64_t position, s
   const LazyUniform u(integer(chance), 63);
   const Fraction width = two_to(shape_.width_exponent);
   const Fraction start = width * Fraction(integer(strip));
-  if (shape_.outcome != Outcome::kRoundedReal) {
+  if (shape_.form != Form::kRoundedReal) {
     const Fraction x = start + Fraction(integer(position >> (64 - shape_.width_exponent)));
     return lies_below(
         u, 1, [&](unsigned digits) { return law_->ratio(start, x, digits); }, bits);
@@ -209,13 +211,14 @@ bool StripSampler::accept_exactly(std::uint64_t strip, std::uint64_t position, s
       [&](unsigned digits) {
         const Integer& at = inside.digits(digits, bits);
         const Fraction cell = width * two_to(-static_cast<int>(digits));
-        return Enclosure{law_->ratio(start, start + cell * (at + 1), digits).low, law_->ratio(start, start + cell * at, digits).high};
+        return Enclosure{law_->ratio(start, start + cell * (at + 1), digits).low,
+                         law_->ratio(start, start + cell * at, digits).high};
       },
       bits);
 }
 
 // One attempt out of three words; false: start anew.
-template <StripSampler::Outcome kOutcome, bool kSquare>
+template <StripSampler::Form kForm, bool kSquare>
 inline bool StripSampler::attempt(const std::uint64_t* words, Bits& bits, std::int64_t& out) const {
   const int m = shape_.width_exponent;
   const std::size_t strip_count = masses_.size();
@@ -229,10 +232,10 @@ inline bool StripSampler::attempt(const std::uint64_t* words, Bits& bits, std::i
     strip = strip_exactly(bits);
 
   std::uint64_t position = words[1];
-  if (kOutcome != Outcome::kRoundedReal) position &= ~0ull << (64 - m);
+  if (kForm != Form::kRoundedReal) position &= ~0ull << (64 - m);
   const std::uint64_t last = words[2];
   const std::uint64_t chance = last >> 1;
-  const bool negative = kOutcome != Outcome::kMagnitude && (last & 1) != 0;
+  const bool negative = kForm != Form::kMagnitude && (last & 1) != 0;
 
   if (strip >= strip_count) [[unlikely]] {
     if (!accept_exactly(strip, position, chance, bits)) return false;
@@ -246,19 +249,19 @@ inline bool StripSampler::attempt(const std::uint64_t* words, Bits& bits, std::i
   }
 
   std::int64_t magnitude = 0;
-  if (kOutcome == Outcome::kRoundedReal) {
+  if (kForm == Form::kRoundedReal) {
     const Wide x = (Wide{strip} << 64 | position) >> (63 - m);
     magnitude = static_cast<std::int64_t>((x + 1) >> 1);
   } else {
     magnitude = static_cast<std::int64_t>(strip << m | position >> (64 - m));
-    if (kOutcome == Outcome::kSigned && negative && magnitude == 0) return false;
+    if (kForm == Form::kSigned && negative && magnitude == 0) return false;
   }
   out = negative ? -magnitude : magnitude;
   return true;
 }
 
 // Strips of one whole number need neither position nor acceptance.
-template <StripSampler::Outcome kOutcome>
+template <StripSampler::Form kForm>
 std::int64_t StripSampler::draw_strip(Bits& bits) const {
   const std::uint64_t word = bits.next_u64();
   const std::uint64_t index = word >> column_shift_;
@@ -266,14 +269,14 @@ std::int64_t StripSampler::draw_strip(Bits& bits) const {
   std::uint64_t strip = (word & ((1ull << column_shift_) - 1)) < column.threshold ? index : column.alias;
   if (strip >= masses_.size()) [[unlikely]]
     strip = strip_exactly(bits);
-  if (kOutcome == Outcome::kMagnitude) return static_cast<std::int64_t>(strip);
+  if (kForm == Form::kMagnitude) return static_cast<std::int64_t>(strip);
   const bool negative = (bits.next_u64() & 1) != 0;
   return negative ? -static_cast<std::int64_t>(strip) : static_cast<std::int64_t>(strip);
 }
 
 // Words are taken for a whole block of first attempts, so that attempts do not wait for each other; what is
 // refused is drawn again at the end, from new words. All draws stay independent and follow the same law.
-template <StripSampler::Outcome kOutcome, bool kSquare>
+template <StripSampler::Form kForm, bool kSquare>
 void StripSampler::draw_blocks(Bits& bits, std::span<std::int64_t> out) const {
   std::array<std::uint64_t, 3 * kBlock> words;
   std::array<std::uint64_t, 3> fresh;
@@ -286,37 +289,37 @@ void StripSampler::draw_blocks(Bits& bits, std::span<std::int64_t> out) const {
     std::size_t again = 0;
     for (std::size_t i = 0; i < count; ++i) {
       refused[again] = static_cast<std::uint32_t>(i);
-      again += attempt<kOutcome, kSquare>(&words[3 * i], bits, out[i]) ? 0 : 1;
+      again += attempt<kForm, kSquare>(&words[3 * i], bits, out[i]) ? 0 : 1;
     }
     for (std::size_t r = 0; r < again; ++r) {
       do {
         for (std::uint64_t& word : fresh) word = bits.next_u64();
-      } while (!attempt<kOutcome, kSquare>(fresh.data(), bits, out[refused[r]]));
+      } while (!attempt<kForm, kSquare>(fresh.data(), bits, out[refused[r]]));
     }
     out = out.subspan(count);
   }
 }
 
-template <StripSampler::Outcome kOutcome>
+template <StripSampler::Form kForm>
 void StripSampler::draw_all(Bits& bits, std::span<std::int64_t> out) const {
-  if (kOutcome != Outcome::kRoundedReal && shape_.width_exponent == 0) {
-    for (auto& value : out) value = draw_strip<kOutcome>(bits);
+  if (kForm != Form::kRoundedReal && shape_.width_exponent == 0) {
+    for (auto& value : out) value = draw_strip<kForm>(bits);
     return;
   }
   if (square_)
-    draw_blocks<kOutcome, true>(bits, out);
+    draw_blocks<kForm, true>(bits, out);
   else
-    draw_blocks<kOutcome, false>(bits, out);
+    draw_blocks<kForm, false>(bits, out);
 }
 
 void StripSampler::draw(Bits& bits, std::span<std::int64_t> out) const {
-  switch (shape_.outcome) {
-    case Outcome::kMagnitude:
-      return draw_all<Outcome::kMagnitude>(bits, out);
-    case Outcome::kSigned:
-      return draw_all<Outcome::kSigned>(bits, out);
-    case Outcome::kRoundedReal:
-      return draw_all<Outcome::kRoundedReal>(bits, out);
+  switch (shape_.form) {
+    case Form::kMagnitude:
+      return draw_all<Form::kMagnitude>(bits, out);
+    case Form::kSigned:
+      return draw_all<Form::kSigned>(bits, out);
+    case Form::kRoundedReal:
+      return draw_all<Form::kRoundedReal>(bits, out);
   }
 }
 

@@ -1,13 +1,11 @@
-// Exact draws from a decreasing law on the half line, whole numbers or reals, by strips of equal width M =
-// 2^m:
+// Exact draws from a decreasing law on the half line, whole numbers or reals, by strips of equal width M = 2^m:
 //
 //   strip j:     P(j) proportional to f(jM)                      one 64-bit word into an alias table
 //   position:    x = jM + lo, lo uniform on [0, M)               one word
 //   acceptance:  with probability f(x) / f(jM), else start anew  one word
 //
-// so P(x) is proportional to f(jM) * f(x)/f(jM) = f(x). Nothing is approximated: where the 64-bit arithmetic
-// cannot decide, more digits are drawn and the comparison is repeated in longer integers (see
-// strip_sampler.md).
+// so P(x) is proportional to f(jM) * f(x)/f(jM) = f(x). Nothing is approximated: where the 64-bit arithmetic cannot
+// decide, more digits are drawn and the comparison is repeated in longer integers (see strip_sampler.md).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,14 +22,17 @@ struct StripWeights;
 
 class StripSampler {
  public:
-  // What a draw is: x itself for whole x; a random sign times whole x, the two zeros counting as one; a
-  // random sign times real x, rounded to the nearest whole number.
-  enum class Outcome { kMagnitude, kSigned, kRoundedReal };
+  // What a draw is.
+  enum class Form {
+    kMagnitude,   // x itself, whole
+    kSigned,      // a random sign times whole x, the two zeros counting as one
+    kRoundedReal  // a random sign times real x, rounded to the nearest whole number
+  };
 
   struct Shape {
-    Outcome outcome;
+    Form form;
     int width_exponent = 0;    // m; M = 1 for whole numbers needs neither position nor acceptance
-    unsigned table_bits = 64;  // fewer send more draws the exact way round; for tests of that way
+    unsigned table_bits = 64;  // with fewer, more draws are decided exactly; for tests of that
   };
 
   StripSampler(std::shared_ptr<const StripLaw> law, Shape shape);
@@ -45,13 +46,13 @@ class StripSampler {
     std::uint64_t alias;
   };
 
-  template <Outcome kOutcome, bool kSquare>
+  template <Form kForm, bool kSquare>
   bool attempt(const std::uint64_t* words, Bits& bits, std::int64_t& out) const;
-  template <Outcome kOutcome>
+  template <Form kForm>
   std::int64_t draw_strip(Bits& bits) const;
-  template <Outcome kOutcome, bool kSquare>
+  template <Form kForm, bool kSquare>
   void draw_blocks(Bits& bits, std::span<std::int64_t> out) const;
-  template <Outcome kOutcome>
+  template <Form kForm>
   void draw_all(Bits& bits, std::span<std::int64_t> out) const;
 
   [[nodiscard]] bool halves_zero() const;

@@ -16,7 +16,8 @@ Result<TopK> TopK::make(const SelectionSettings& settings, std::size_t k) {
 
 Result<void> TopK::check(std::span<const double> scores) const {
   if (scores.size() < k_)
-    return fail(bad_input({.field = "scores"}, fmt::format("must be at least k = {} in number", k_), fmt::format("{}", scores.size())));
+    return fail(bad_input({.field = "scores"}, fmt::format("must be at least k = {} in number", k_),
+                          fmt::format("{}", scores.size())));
   return {};
 }
 

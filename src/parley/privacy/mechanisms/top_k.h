@@ -3,9 +3,9 @@
 //   peeling    k exponential mechanisms, each over what the earlier ones left
 //   one shot   Gumbel(1/eta) noise on every score once, the k largest in order
 //
-// One shot is drawn without any Gumbel variable: the weights are computed once and k are taken without
-// replacement, which is that law exactly. Either costs k adaptive exponential mechanisms of epsilon each,
-// order included. Proof: top_k.md.
+// One shot is drawn without any Gumbel variable: the weights are computed once and k are taken without replacement,
+// which is that law exactly. Either way costs k adaptive exponential mechanisms of epsilon each, order included.
+// Proof: top_k.md.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -29,8 +29,10 @@ Digest derive(std::string_view domain, std::span<const unsigned char> secret, st
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   Digest digest{};
   if (!hash || EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) != 1 ||
-      EVP_DigestUpdate(hash.get(), domain.data(), domain.size()) != 1 || EVP_DigestUpdate(hash.get(), secret.data(), secret.size()) != 1 ||
-      EVP_DigestUpdate(hash.get(), label.data(), label.size()) != 1 || EVP_DigestFinal_ex(hash.get(), digest.data(), nullptr) != 1)
+      EVP_DigestUpdate(hash.get(), domain.data(), domain.size()) != 1 ||
+      EVP_DigestUpdate(hash.get(), secret.data(), secret.size()) != 1 ||
+      EVP_DigestUpdate(hash.get(), label.data(), label.size()) != 1 ||
+      EVP_DigestFinal_ex(hash.get(), digest.data(), nullptr) != 1)
     throw RandomnessFailure("a key could not be derived: SHA-256 failed");
   return digest;
 }
@@ -63,8 +65,9 @@ void Bits::FreeCipher::operator()(evp_cipher_ctx_st* cipher) const {
 Bits::Bits(bool claims_valid) : cipher_(EVP_CIPHER_CTX_new()), claims_valid_(claims_valid) {
   static std::once_flag watching;
   static bool watched = false;
-  std::call_once(watching,
-                 [] { watched = pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); }) == 0; });
+  std::call_once(watching, [] {
+    watched = pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
+  });
   void* memory = mmap(nullptr, sizeof(Pool), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || !cipher_ || !watched) {
     if (memory != MAP_FAILED) munmap(memory, sizeof(Pool));
@@ -180,7 +183,8 @@ Result<std::unique_ptr<Bits>> SecureGenerator::fork(std::string_view label) {
   }
 }
 
-SeededGenerator::SeededGenerator(std::uint64_t seed) : SeededGenerator(Key(derive("parley seeded stream", bytes_of(seed), {}))) {}
+SeededGenerator::SeededGenerator(std::uint64_t seed)
+    : SeededGenerator(Key(derive("parley seeded stream", bytes_of(seed), {}))) {}
 
 SeededGenerator::SeededGenerator(Key root) : Bits(false) {
   std::copy(root.begin(), root.end(), root_);

@@ -3,9 +3,9 @@
 //   refill:  (next key | words) = AES-256-CTR(key, 0, 0, ...);   key <- next key, the old one is gone
 //   next:    hand a word out and erase it
 //
-// Whoever reads the memory later learns nothing about words that were handed out before. A word of a
-// SecureGenerator is never handed out twice, also not in the two halves of a forked process: the pool lies in
-// memory that the kernel wipes in the child, and a counter of forks guards where the kernel cannot.
+// Whoever reads the memory later learns nothing about words that were handed out before. A word of a SecureGenerator is
+// never handed out twice, not even in the two halves of a forked process: the pool lies in memory that the kernel wipes
+// in the child, and a counter of forks guards where the kernel cannot.
 //
 // A generator belongs to one thread at a time. Give each party, round or thread its own by fork().
 #pragma once
@@ -23,8 +23,8 @@ struct evp_cipher_ctx_st;
 
 namespace parley::privacy {
 
-// Thrown when no more secure bits can be had. There is no weaker source to fall back to: the draw
-// does not happen, and neither does the release that wanted it.
+// Thrown when no more secure bits can be had. There is no weaker source to fall back to: the draw does not happen, and
+// neither does the release that wanted it.
 class RandomnessFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -54,8 +54,7 @@ class Bits {
   // False when the bits can be predicted: then no privacy statement holds, whatever noise they became.
   [[nodiscard]] bool claims_valid() const { return claims_valid_; }
 
-  // An independent stream, e.g. one per party and round. See the two kinds below for what a repeated label
-  // means.
+  // An independent stream, e.g. one per party and round. The two kinds below say what a repeated label means.
   [[nodiscard]] virtual Result<std::unique_ptr<Bits>> fork(std::string_view label) = 0;
   [[nodiscard]] Result<std::unique_ptr<Bits>> fork(std::string_view label, std::uint64_t round);
 
@@ -67,7 +66,7 @@ class Bits {
   virtual void rekey_after_fork() = 0;
 
  private:
-  // Nobody else derives from it: what says that its bits cannot be predicted would be believed.
+  // Nobody else derives from it: whatever says that its bits cannot be predicted would be believed.
   friend class SecureGenerator;
   friend class SeededGenerator;
   explicit Bits(bool claims_valid);
@@ -100,8 +99,8 @@ class Bits {
 using EntropySource = bool (*)(std::span<unsigned char>);
 bool system_entropy(std::span<unsigned char> bytes);
 
-// Keyed from the operating system; from another source, as tests have, nothing is claimed. Two forks with the same label are still independent: the label is
-// mixed with fresh bits of the parent.
+// Keyed from the operating system; from another source, as tests have, nothing is claimed. Two forks with the same
+// label are still independent: the label is mixed with fresh bits of the parent.
 class SecureGenerator final : public Bits {
  public:
   static Result<std::unique_ptr<SecureGenerator>> from_system(EntropySource source = &system_entropy);
@@ -115,8 +114,8 @@ class SecureGenerator final : public Bits {
   EntropySource source_;
 };
 
-// For simulation and tests only: equal seeds and labels give equal bits, in any order of forking. Every claim
-// made with it is void.
+// For simulation and tests only: equal seeds and labels give equal bits, in any order of forking. Every claim made
+// with it is void.
 class SeededGenerator final : public Bits {
  public:
   explicit SeededGenerator(std::uint64_t seed);

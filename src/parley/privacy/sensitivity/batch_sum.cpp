@@ -20,9 +20,10 @@ constexpr std::size_t kRowsNear = 1000;
 constexpr double kRoundUp = 1 + 1e-12;       // more than a few hundred roundings
 constexpr double kLeastSquares = 0x1p-1000;  // below, squares may have vanished
 
-// Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a sum
-// of m contributions is within 1/4 grain of its value in the features' scale. Where there is so much noise that it would have more
-// than 2^37 grains, the grid is coarser: what a contribution may be counts its grains, whatever their size.
+// Digits of the grain below the norm bound C: so fine that sqrt(D) grains are nothing beside C, and so coarse that a
+// sum of m contributions is within 1/4 grain of its value in the features' scale. Where there is so much noise that it
+// would have more than 2^37 grains, the grid is coarser: what a contribution may be counts its grains, whatever their
+// size.
 int grain_bits(double most_records, double noise_multiplier) {
   const int fine = std::min(26, 50 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_records))));
   return noise_multiplier > 1 ? std::min(fine, 36 - std::ilogb(noise_multiplier)) : fine;
@@ -34,7 +35,8 @@ int grain_bits(double most_records, double noise_multiplier) {
 std::vector<double> row_norms_upward(const GridFeatures& features, bool constant) {
   std::vector<double> norms(features.rows(), constant ? 1.0 : 0.0);
   for (std::size_t j = 0; j < features.columns(); ++j)
-    features.matrix().for_each_in_column(static_cast<Index>(j), [&](Index i, double x) { norms[static_cast<std::size_t>(i)] += x * x; });
+    features.matrix().for_each_in_column(static_cast<Index>(j),
+                                         [&](Index i, double x) { norms[static_cast<std::size_t>(i)] += x * x; });
   const double room = norm_room(features.columns() + (constant ? 1 : 0));
   for (double& norm : norms) norm = std::sqrt(std::max(norm, kLeastSquares)) * room;
   return norms;
@@ -54,14 +56,17 @@ BatchSum::BatchSum(const GridFeatures& features, const BatchSettings& settings)
 
 Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSettings& settings) {
   PARLEY_CHECK(features.check(settings.neighbours));
-  if (settings.classes < 1) return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
-  for (const auto& [field, value] : {std::pair{"norm_bound", settings.norm_bound}, {"derivative_bound", settings.derivative_bound}})
+  if (settings.classes < 1)
+    return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
+  for (const auto& [field, value] :
+       {std::pair{"norm_bound", settings.norm_bound}, {"derivative_bound", settings.derivative_bound}})
     if (!(value > 1e-200) || !(value < 1e200))
       return fail(bad_input({.field = field}, "must be a finite number above 0", fmt::format("{}", value)));
   BatchSum batch(features, settings);
   batch.row_norms_ = row_norms_upward(features, settings.constant);
   batch.derivatives_room_ = norm_room(batch.classes_);
-  for (std::size_t j = 0; j < batch.width_; ++j) batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
+  for (std::size_t j = 0; j < batch.width_; ++j)
+    batch.scale_.push_back(j < features.columns() ? features.scale(j) : 1.0);
   // A column without entries has sums of 0 under every scale.
   std::optional<double> one;
   bool alike = true;
@@ -73,11 +78,13 @@ Result<BatchSum> BatchSum::make(const GridFeatures& features, const BatchSetting
   if (alike) batch.one_scale_ = one;
   batch.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
   const int bits = grain_bits(features.most_records(), settings.noise_multiplier);
-  if (bits < 1) return fail(bad_input({.field = "privacy.epsilon"}, "is so small that the noise has no end in double precision"));
+  if (bits < 1)
+    return fail(bad_input({.field = "privacy.epsilon"}, "is so small that the noise has no end in double precision"));
   PARLEY_TRY(batch.grain_, Grain::below(settings.norm_bound, bits));
   batch.per_grain_ = std::ldexp(1.0, -batch.grain_.exponent);
   // Per coordinate, one for the rounding and twice 1/4 for the product with the scale.
-  const double grains = (batch.grain_.grains(settings.norm_bound) + 1.5 * std::sqrt(static_cast<double>(batch.coordinates()))) * kRoundUp;
+  const double grains =
+      (batch.grain_.grains(settings.norm_bound) + 1.5 * std::sqrt(static_cast<double>(batch.coordinates()))) * kRoundUp;
   batch.contribution_ = std::ldexp(grains, batch.grain_.exponent);
   batch.sums_.assign(batch.coordinates(), 0.0);
   return batch;

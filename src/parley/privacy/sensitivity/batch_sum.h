@@ -1,14 +1,15 @@
 // The sum over a Poisson sample of the records' gradients, as private stochastic gradient descent releases it.
 //
-//   sum over i in the batch of  t_i q_i x_i,   t_i = min(1, C / (|q_i| ||x_i||_2))
+//   sum over i in the batch of  t_i q_i x_i,       t_i = min(1, C / (|q_i| ||x_i||_2))
 //
-// A gradient of a linear model is a number times a row, so it is never written down: its norm is |q_i| ||x_i||. The
-// clipped coefficient t_i q_i is rounded to a public grid, towards zero where the norm bound C leaves no room for more, so
-// that C holds for what is summed; features are on their own grid (grid_features.h), so sums are exact in any order. The sum in the features'
-// scale is rounded to a grain, which moves two neighbours apart by at most 1.5 sqrt(D) grains more.
+// A gradient of a linear model is a number times a row, so it is never written down: its norm is |q_i| ||x_i||.
+// The clipped coefficient t_i q_i is rounded to a public grid, towards zero where the norm bound C leaves no room
+// for more, so that C holds for what is summed; features are on their own grid (grid_features.h), so sums are
+// exact in any order. The sum in the features' scale is rounded to a grain, which moves two neighbours apart by at
+// most 1.5 sqrt(D) grains more.
 //
-// Who joined is drawn by the gate and known to nobody else. Cost: a sampled Gaussian of multiplier sigma over the norm
-// one record may contribute. Proof note: exact_sums.md.
+// Who joined is drawn by the gate and known to nobody else. A release costs a sampled Gaussian whose multiplier is
+// sigma over the norm that one record may contribute. Proof note: exact_sums.md.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,7 @@ class Batch {
   std::uint64_t serial_;
 };
 
-// Likewise released once: the gate uses it up.
+// The sum over a batch. It is released once: the gate uses it up.
 struct SampledVector {
   SampledVector(GridVector batch_sum, double sampling_rate) : sum(std::move(batch_sum)), rate(sampling_rate) {}
   SampledVector(const SampledVector&) = delete;
@@ -64,7 +65,8 @@ struct BatchSettings {
   bool constant = false;  // one more column of ones, in the row's norm too
   Neighbours neighbours = Neighbours::kReplaceOne;
   Unit unit = Unit::kRecord;
-  double noise_multiplier = 1;  // at most so much noise will be added, in contributions: the grid need not be finer than it is worth
+  // at most so much noise will be added, in contributions: the grid need not be finer than it is worth
+  double noise_multiplier = 1;
 };
 
 // The norms of the rows, a column of ones included if there is one: never below the true ones.
@@ -77,7 +79,8 @@ class BatchSum {
   // `features` must outlive it.
   static Result<BatchSum> make(const GridFeatures& features, const BatchSettings& settings);
 
-  // `derivatives`: K for each record of the batch, in its order. One pass over those rows; the batch is empty afterwards.
+  // `derivatives`: K for each record of the batch, in its order. One pass over those rows; the
+  // batch is empty afterwards.
   [[nodiscard]] Sensitive<SampledVector, L2> sum(Batch&& batch, std::span<const double> derivatives);
 
   [[nodiscard]] std::size_t coordinates() const { return width_ * classes_; }
@@ -102,7 +105,7 @@ class BatchSum {
   void for_each_column(const Batch& batch, const F& f);
   // How a record's derivatives become coefficients on the grid.
   struct Clip {
-    double shrink = 0;     // t_i; 0 when the derivatives are no numbers
+    double shrink = 0;     // t_i; 0 when the derivatives are not numbers
     bool nearest = false;  // there is room for rounding to the nearest; else towards zero
   };
   [[nodiscard]] Clip clip(std::size_t record, std::span<const double> derivatives) const;

@@ -4,8 +4,10 @@
 
 namespace parley::privacy {
 
-Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>& labels, const LabelRule& rule) {
-  if (rule.classes < 2) return fail(bad_input({.field = "classes"}, "must be at least 2", fmt::format("{}", rule.classes)));
+Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>& labels,
+                                                     const LabelRule& rule) {
+  if (rule.classes < 2)
+    return fail(bad_input({.field = "classes"}, "must be at least 2", fmt::format("{}", rule.classes)));
   if (rule.neighbours != Neighbours::kReplaceOne)
     return fail(bad_input({.field = "neighbours"}, "one label per record has a public length: replace-one only"));
   if (rule.unit != Unit::kLabel && rule.unit != Unit::kRecord)

@@ -1,5 +1,5 @@
-// Labels that are released one by one, each with noise of its own: randomised response and Laplace noise on
-// one-hot labels. One record replaced changes one label and no other. Proof note: sensitivity.md.
+// Labels that are released one by one, each with noise of its own: randomised response and Laplace noise on one-hot
+// labels. One record replaced changes one label and no other. Proof note: sensitivity.md.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -22,8 +22,9 @@ struct LabelRule {
   Unit unit = Unit::kLabel;
 };
 
-// A label that is no class counts as class 0. Only replace-one makes sense: the number of labels is public.
-// Of a whole record its label is a part, so the unit may be the record too.
-Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>& labels, const LabelRule& rule);
+// A label that is not a class counts as class 0. Replace-one only, because the number of labels is public. A label is a
+// part of a record, so the unit may be the record too.
+Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>& labels,
+                                                     const LabelRule& rule);
 
 }  // namespace parley::privacy

@@ -18,7 +18,7 @@ constexpr double kLargestCount = 4.0e18;
 // further apart than the sensitivity says.
 constexpr double kLargestScore = 0x1p53;
 
-// What the rounding of a norm of so many squares at most, and of the factor made from it, is given.
+// The room for the rounding of a norm of at most this many squares, and of the factor made from it.
 constexpr double kNormRoom = 1 + 1e-9;
 constexpr std::size_t kMostInANorm = std::size_t{1} << 22;
 
@@ -29,11 +29,13 @@ Result<std::int64_t> largest_count(const ClipRule& rule, std::size_t terms, doub
   PARLEY_CHECK(validate(rule.grain));
   const double counts = std::floor(std::ldexp(rule.bound, -rule.grain.exponent));
   if (counts < 1)
-    return fail(bad_input({.field = "grain"}, "the grid is coarser than the bound", fmt::format("2^{}", rule.grain.exponent)));
+    return fail(
+        bad_input({.field = "grain"}, "the grid is coarser than the bound", fmt::format("2^{}", rule.grain.exponent)));
   if (!(counts * static_cast<double>(std::max<std::size_t>(terms, 1)) < largest))
-    return fail(bad_input({.field = "grain"},
-                          fmt::format("the grid is too fine: the sum would not fit in {} bits", largest < kLargestCount ? 53 : 62),
-                          fmt::format("2^{}", rule.grain.exponent)));
+    return fail(bad_input(
+        {.field = "grain"},
+        fmt::format("the grid is too fine: the sum would not fit in {} bits", largest < kLargestCount ? 53 : 62),
+        fmt::format("2^{}", rule.grain.exponent)));
   return static_cast<std::int64_t>(counts);
 }
 
@@ -78,9 +80,10 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
   if (m == 0 || given.values.size() % m != 0)
     return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
   PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m));
-  // Rounding moves each coordinate by at most 1/2; the room covers the rounding of the norm and of the factor below, which
-  // the integer check then holds to, and once more the rounding of that check.
-  const double checked = (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * norm_room(m);
+  // Rounding moves each coordinate by at most 1/2; the room covers the rounding of the norm and of the factor below,
+  // which the integer check then holds to, and once more the rounding of that check.
+  const double checked =
+      (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * norm_room(m);
   const double limit = checked * checked;
   std::vector<std::int64_t> sum(m, 0);
   std::vector<std::int64_t> counts(m);
@@ -102,15 +105,16 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
     double integer_squares = 0;
     for (std::size_t k = 0; k < m; ++k) {
       // norm may overflow to infinity for huge entries: divide first.
-      const double kept =
-          norm <= rule.bound ? given.values[i + k] : (given.values[i + k] / largest_entry) / std::sqrt(squares) * rule.bound;
+      const double kept = norm <= rule.bound ? given.values[i + k]
+                                             : (given.values[i + k] / largest_entry) / std::sqrt(squares) * rule.bound;
       counts[k] = clipped_count(kept, largest, rule.grain);
       integer_squares += static_cast<double>(counts[k]) * static_cast<double>(counts[k]);
     }
     if (!(integer_squares <= limit)) continue;  // cannot happen; a bound that did not hold must not pass
     for (std::size_t k = 0; k < m; ++k) sum[k] += counts[k];
   }
-  return SensitivityBound::state<L2>(GridVector{std::move(sum), rule.grain}, per_record(rule, checked * norm_room(m)), rule);
+  return SensitivityBound::state<L2>(GridVector{std::move(sum), rule.grain}, per_record(rule, checked * norm_room(m)),
+                                     rule);
 }
 
 Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule) {
@@ -120,7 +124,8 @@ Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&
     return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
   PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m, kLargestScore));
   GridVector grid{std::vector<std::int64_t>(m, 0), rule.grain};
-  for (std::size_t at = 0; at < given.values.size(); ++at) grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
+  for (std::size_t at = 0; at < given.values.size(); ++at)
+    grid.counts[at % m] += clipped_count(given.values[at], largest, rule.grain);
   return SensitivityBound::state<Linf>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
 }
 
@@ -132,7 +137,8 @@ double column_squares_sensitivity(const ClipRule& rule) {
 
 Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& features, const ClipRule& rule) {
   PARLEY_CHECK(features.check(rule.neighbours));
-  PARLEY_TRY(const std::int64_t largest, largest_count({1.0, rule.grain}, static_cast<std::size_t>(features.most_records())));
+  PARLEY_TRY(const std::int64_t largest,
+             largest_count({1.0, rule.grain}, static_cast<std::size_t>(features.most_records())));
   if (!(rule.bound > 0) || !std::isfinite(rule.bound))
     return fail(bad_input({.field = "bound"}, "must be a finite number above 0", fmt::format("{}", rule.bound)));
   const linalg::Matrix plain = features.matrix().with_column_scale({});
@@ -145,13 +151,15 @@ Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& fea
       const double part = std::min(1.0, std::abs(value) / features.stored_bound(static_cast<std::size_t>(j)));
       return part * part;
     };
-    plain.for_each_in_row(i, [&](linalg::Index j, double value) { fourth_powers += share(j, value) * share(j, value); });
+    plain.for_each_in_row(i,
+                          [&](linalg::Index j, double value) { fourth_powers += share(j, value) * share(j, value); });
     const double factor = std::min(1.0, rule.bound / std::sqrt(std::max(fourth_powers, 0x1p-1000)));
     row.clear();
     double squares = 0;
     plain.for_each_in_row(i, [&](linalg::Index j, double value) {
       const double counts = std::floor(std::ldexp(share(j, value) * factor, -rule.grain.exponent));
-      if (!(counts >= 0 && counts <= static_cast<double>(largest))) return;  // fails closed: what is no number is left out
+      if (!(counts >= 0 && counts <= static_cast<double>(largest)))
+        return;  // fails closed: what is not a number is left out
       row.emplace_back(static_cast<std::size_t>(j), static_cast<std::int64_t>(counts));
       squares += counts * counts;
     });

@@ -1,14 +1,15 @@
-// Sums whose sensitivity holds by construction: clip every contribution, round it to the public grid,
-// clip again in integers, add integers. Order, threads and the floating-point unit cannot change the
-// result, and no rounding is left out of the bound.
+// Sums whose sensitivity holds by construction: clip every contribution, round it to the public grid, clip again in
+// integers, add integers. Order, threads and the floating-point unit cannot change the result, and no rounding is left
+// out of the bound.
 //
-// With grain g and contributions bounded by B:
-//   scalar       |q_i| <= floor(B/g)                    one record moves the sum by  floor(B/g) (add-remove)
-//                                                                                  2 floor(B/g) (replace-one)
-//   vector (l2)  ||q_i|| <= B/g + sqrt(m)/2             (each of m coordinates is rounded by at most 1/2)
-//                                                        and twice that for replace-one
-//   values       one record owns one coordinate: |q_i| <= floor(B/g); 2 floor(B/g) for replace-one
-//   squares      nonnegative and rounded down: ||q_i|| <= B/g; sqrt(2) B/g for replace-one
+// With grain g and contributions bounded by B, one contribution q_i and what one record moves the sum by, in grains:
+//
+//                a contribution               add-remove       replace-one
+//   scalar       |q_i| <= floor(B/g)          floor(B/g)       2 floor(B/g)
+//   vector (l2)  ||q_i|| <= B/g + sqrt(m)/2   that             twice that       each of m coordinates is rounded by 1/2
+//   values       |q_i| <= floor(B/g)          -                2 floor(B/g)     one record owns one coordinate
+//   squares      ||q_i|| <= B/g               B/g              sqrt(2) B/g      they are nonnegative and rounded down
+//
 // A contribution that is not a finite number counts as 0. Proof notes: sensitivity.md.
 #pragma once
 #include <cstddef>
@@ -41,22 +42,25 @@ Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<std::vector<doubl
 // sum_i x_i min(1, B / ||x_i||_2)
 Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>& terms, const ClipRule& rule);
 
-// Scores u_j = sum_i clip(x_ij, [-B, B]), one per coordinate, for selection: one record moves each score by at most
-// 2 floor(B/g) grains (replace-one), whatever the number of coordinates.
+// Scores for selection, one per coordinate:
+//   u_j = sum_i clip(x_ij, [-B, B])
+// One record moves each score by at most 2 floor(B/g) grains (replace-one), whatever the number of coordinates.
 Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule);
 
-// How large columns are, in squares of their bounds: entry j is sum_i t_i (x_ij / B_j)^2, t_i = min(1, B /
-// ||((x_ij / B_j)^2)_j||). The features' grid enforces |x_ij| <= B_j; rule.bound is B.
+// How large columns are, in squares of their bounds. Entry j is
+//   sum_i t_i (x_ij / B_j)^2,       t_i = min(1, B / ||((x_ij / B_j)^2)_j||)
+// The features' grid enforces |x_ij| <= B_j; rule.bound is B.
 Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& features, const ClipRule& rule);
-// What it states: public, known before anybody looks at a record.
+// The sensitivity that it states: public, known before anybody looks at a record.
 double column_squares_sensitivity(const ClipRule& rule);
 
-// (clip(x_1), ..., clip(x_n)): one value per record travels. Only replace-one makes sense: the length is public.
+// (clip(x_1), ..., clip(x_n)): one value per record travels. Replace-one only, because the length is public.
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule);
 
-// The same where the other values move too and a theorem says how far: replacing one record moves the whole vector by at
-// most `moves` in l2, before the values are rounded. Rounding moves two neighbours apart by at most sqrt(n)
-// grains more. That the theorem's conditions hold is the caller's duty; clipping to the bound is enforced here.
-Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule, ProvedDistance moves);
+// The same where the other values move too and a theorem says how far: replacing one record moves the whole vector by
+// at most `moves` in l2, before the values are rounded. Rounding moves two neighbours apart by at most sqrt(n) grains
+// more. That the theorem's conditions hold is the caller's duty; clipping to the bound is enforced here.
+Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule,
+                                                    ProvedDistance moves);
 
 }  // namespace parley::privacy

@@ -35,9 +35,11 @@ ExactSums::ExactSums(const GridFeatures& features, const SumSettings& settings)
 
 Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSettings& settings) {
   PARLEY_CHECK(features.check(settings.neighbours));
-  if (settings.classes < 1) return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
+  if (settings.classes < 1)
+    return fail(bad_input({.field = "classes"}, "must be at least 1", fmt::format("{}", settings.classes)));
   if (!(settings.derivative_bound > 1e-200) || !(settings.derivative_bound < 1e200))
-    return fail(bad_input({.field = "derivative_bound"}, "must be a finite number above 0", fmt::format("{}", settings.derivative_bound)));
+    return fail(bad_input({.field = "derivative_bound"}, "must be a finite number above 0",
+                          fmt::format("{}", settings.derivative_bound)));
   ExactSums sums(features, settings);
   const double n = features.records(), most = features.most_records();
   sums.step_ = std::ldexp(1.0, std::ilogb(settings.derivative_bound) + 1 - features.derivative_bits());
@@ -56,8 +58,8 @@ Result<ExactSums> ExactSums::make(const GridFeatures& features, const SumSetting
   if (!(most * largest * (sums.bound_ / sums.step_) <= kExactLimit))
     return fail(failed("exact sums: this many records leave no room for exact arithmetic"));
   // Two roundings of a number of at most m contributions, before it is rounded to the grain.
-  sums.value_sensitivity_ =
-      from_grid(static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + most * 0x1p-50))), value_grain());
+  sums.value_sensitivity_ = from_grid(
+      static_cast<std::int64_t>(std::ceil(value_grain().grains(sums.sides_ + most * 0x1p-50))), value_grain());
   const auto same = [](const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
   };
@@ -98,8 +100,9 @@ void ExactSums::add_up(std::size_t coordinate) {
   }
   sum = 0;
   if (j < features_->columns())
-    plain_.for_each_in_column(static_cast<Index>(j),
-                              [&](Index i, double value) { sum += value * derivatives_[static_cast<std::size_t>(i) * classes_ + k]; });
+    plain_.for_each_in_column(static_cast<Index>(j), [&](Index i, double value) {
+      sum += value * derivatives_[static_cast<std::size_t>(i) * classes_ + k];
+    });
   else
     for (std::size_t at = k; at < derivatives_.size(); at += classes_) sum += derivatives_[at];
 }
@@ -145,10 +148,12 @@ void ExactSums::sum_by_rows() {
     for (std::size_t k = form.ones_at[i]; k < form.ones_at[i + 1]; ++k) sums[form.ones[k]] += q;
     if (form.values_at[i] == form.values_at[i + 1]) continue;
     linalg::with_values(form.storage, form.values, [&](const auto* values) {
-      for (std::size_t k = form.values_at[i]; k < form.values_at[i + 1]; ++k) sums[form.columns[k]] += q * static_cast<double>(values[k]);
+      for (std::size_t k = form.values_at[i]; k < form.values_at[i + 1]; ++k)
+        sums[form.columns[k]] += q * static_cast<double>(values[k]);
     });
   }
-  for (const linalg::DenseColumn& dense : form.dense) sums[dense.column] = plain_.column_dot(dense.column, derivatives_);
+  for (const linalg::DenseColumn& dense : form.dense)
+    sums[dense.column] = plain_.column_dot(dense.column, derivatives_);
 }
 
 // sums_[first + j] += change S_row,j

@@ -1,18 +1,19 @@
 // Sums over records s_c = sum_i S_ij q_i of one coordinate c each, exact whatever order, thread or update made them.
 //
 // q_i is record i's derivative of the loss, clipped to [-R, R] and rounded to a public grid; S is on a public grid
-// (grid_features.h). The mean gradient of coordinate c is g_c = s_c unit_c. One record replaced moves, with n the public
-// number of records (grid_features.h),
-//   g_c by at most               D_c = 2 R B_j / n                       (R B_j / n when one is added or taken away)
-//   a score u(c, g_c) by         slope(c) D_c                            for a rule with a proved slope
-//   s_c / (R L_c) by             2                                       the value as it is released: "in contributions"
+// (grid_features.h). The mean gradient of coordinate c is g_c = s_c unit_c. With n the public number of records
+// (grid_features.h), one record replaced moves
+//
+//   g_c                by at most   D_c = 2 R B_j / n      (R B_j / n when one is added or taken away)
+//   a score u(c, g_c)  by at most   slope(c) D_c           for a rule of score_rules.h
+//   s_c / (R L_c)      by at most   2                      the value as it is released: "in contributions"
+//
 // and rounding is part of every bound that is stated. A record's margin may drift in floating point as it likes: it
 // depends on that record and on released values only. Proof note: exact_sums.md.
 //
 // Coordinates are k (d + c) + j for class k, with c = 1 and a last coordinate per class (a column of ones) for a
 // penalised intercept, else c = 0.
 #pragma once
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,38 +22,10 @@
 
 #include "parley/core/result.h"
 #include "parley/privacy/sensitivity/grid_features.h"
+#include "parley/privacy/sensitivity/score_rules.h"
 #include "parley/privacy/values.h"
 
 namespace parley::privacy {
-
-// A rule turns the mean gradient of a coordinate into the score of a candidate:
-//   kSides                    candidates per coordinate; candidate v belongs to coordinate v / kSides
-//   score(v, gradient)        computed from public numbers and the gradient, to within 2^-48 slope (|gradient| + offset)
-//   slope(coordinate)         |score(v, g) - score(v, g')| <= slope |g - g'|, proved
-//   offset(coordinate)        the largest public number, in the gradient's unit, that is added to the gradient or
-//                             compared with it: floating point rounds at that size
-// A rule says where its slope is proved by specialising kProvedSlope; nothing else can be scored.
-template <class Rule>
-inline constexpr bool kProvedSlope = false;
-
-// The 2D vertices of the l1 ball: candidate 2c is +e_c, candidate 2c + 1 is -e_c, the score is the descent along it.
-// A public gradient (that of a penalty) may be added. Slope 1: the score is linear in the gradient.
-struct VertexRule {
-  static constexpr std::size_t kSides = 2;
-  std::span<const double> public_gradient{};  // empty: none
-
-  [[nodiscard]] double score(std::size_t candidate, double gradient) const {
-    const double full = gradient + offset_of(candidate / 2);
-    return candidate % 2 == 0 ? -full : full;
-  }
-  [[nodiscard]] static double slope(std::size_t) { return 1; }
-  [[nodiscard]] double offset(std::size_t coordinate) const { return std::abs(offset_of(coordinate)); }
-
- private:
-  [[nodiscard]] double offset_of(std::size_t coordinate) const { return public_gradient.empty() ? 0.0 : public_gradient[coordinate]; }
-};
-template <>
-inline constexpr bool kProvedSlope<VertexRule> = true;
 
 struct SumSettings {
   double derivative_bound = 1;  // R
@@ -77,22 +50,22 @@ class ExactSums {
   void assign_row(linalg::Index row, double derivative) { assign_row(row, {&derivative, 1}); }
   // The derivatives of some records (K of each, in their order): a pass over those rows.
   void assign_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives);
-  // For one coordinate at a time: derivatives are kept, and add_up() makes the sum of a coordinate out of them. Not to be
-  // mixed with assign_row(), which follows sums that were made before.
+  // For one coordinate at a time: derivatives are kept, and add_up() makes the sum of a coordinate out of them. Not to
+  // be mixed with assign_row(), which follows sums that were made before.
   void hold(std::span<const double> derivatives);
   void hold_rows(std::span<const linalg::Index> rows, std::span<const double> derivatives);
   void add_up(std::size_t coordinate);
   // Every sum, out of the derivatives that are kept: in one pass, and the same bits as assign_row() would have made.
   void add_up_all();
-  // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many
-  // there are is as secret as the data.
+  // Coordinates whose sums assign_row() changed since the last forget_touched(); each once, in no order. How many there
+  // are is as secret as the data.
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return {touched_.data(), touched_count_}; }
   void forget_touched();
 
   // The score of one candidate for a ScoreBoard.
   template <class Rule>
   [[nodiscard]] Sensitive<double, Linf> score(const Rule& rule, std::size_t candidate) const;
-  // All scores at once, for Gate::select.
+  // All scores at once, for Gate::release.
   template <class Rule>
   [[nodiscard]] Sensitive<ScoreList, Linf> scores(const Rule& rule);
   // The scores of some coordinates' candidates, for a rule with one side.
@@ -162,14 +135,14 @@ inline double larger(double a, double b) {
   return a != a || b <= a ? a : b;
 }
 
-// Gradients are at most 2^30 sensitivities (n/2 of replace-one, 4N of add-remove), offsets at most as much: scores are off by at most 2^-17 of one, on
-// either side of a comparison of neighbours.
+// Gradients are at most 2^30 sensitivities (n/2 of replace-one, 4N of add-remove), offsets at most as much: scores are
+// off by at most 2^-17 of one, on either side of a comparison of neighbours.
 inline constexpr double kLargestOffset = 0x1p30;
 inline constexpr double kRoundingRoom = 1 + 0x1p-16;
 
 template <class Rule>
 [[gnu::always_inline]] inline double ExactSums::sensitivity_of(const Rule& rule, std::size_t coordinate) const {
-  static_assert(kProvedSlope<Rule>, "this rule has no proof of how far one record moves its scores");
+  static_assert(ProvedRule<Rule>, "this rule has no proof of how far one record moves its scores");
   if (!(rule.offset(coordinate) <= kLargestOffset * moves(coordinate))) return std::numeric_limits<double>::infinity();
   return rule.slope(coordinate) * moves(coordinate) * kRoundingRoom;
 }

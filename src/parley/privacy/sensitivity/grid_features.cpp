@@ -48,19 +48,24 @@ struct ColumnGrid {
 
 Result<void> GridFeatures::check(Neighbours neighbours) const {
   if (neighbours == Neighbours::kReplaceOne || count_is_stated_) return {};
-  return fail(bad_input({.field = "privacy.records"}, "add-remove hides the number of records: a public one must be stated"));
+  return fail(
+      bad_input({.field = "privacy.records"}, "add-remove hides the number of records: a public one must be stated"));
 }
 
-Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const double> bounds, std::optional<std::size_t> stated) {
+Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const double> bounds,
+                                        std::optional<std::size_t> stated) {
   const auto columns = static_cast<std::size_t>(features.cols());
   if (features.rows() < 1) return fail(bad_input({.field = "features"}, "needs at least one record"));
   if (bounds.size() != columns)
-    return fail(bad_input({.field = "bounds"}, fmt::format("must be one per column ({})", columns), fmt::format("{}", bounds.size())));
+    return fail(bad_input({.field = "bounds"}, fmt::format("must be one per column ({})", columns),
+                          fmt::format("{}", bounds.size())));
   const auto rows = static_cast<std::size_t>(features.rows());
   if (stated && (*stated < 1 || *stated > kMostStated))
-    return fail(bad_input({.field = "privacy.records"}, fmt::format("must lie between 1 and {}", kMostStated), fmt::format("{}", *stated)));
+    return fail(bad_input({.field = "privacy.records"}, fmt::format("must lie between 1 and {}", kMostStated),
+                          fmt::format("{}", *stated)));
   if (stated && rows > kMarginOfCount * *stated)
-    return fail(bad_input({.field = "privacy.records"}, "is less than a quarter of the table's records; state about how many there are",
+    return fail(bad_input({.field = "privacy.records"},
+                          "is less than a quarter of the table's records; state about how many there are",
                           fmt::format("{}", *stated)));
   GridFeatures grid(features);
   grid.count_is_stated_ = stated.has_value();
@@ -77,7 +82,8 @@ Result<GridFeatures> GridFeatures::make(const Matrix& features, std::span<const 
     // 1 / (1/B) may end a hair below B; the grid's own multiple then decides.
     const double stored = bounds[j] / std::abs(scale) * (1 + 1e-14);
     if (!(bounds[j] > 0) || !std::isfinite(bounds[j]) || !(stored > 1e-270) || !(stored < 1e270))
-      return fail(bad_input({.field = "bound"}, fmt::format("column {} needs a public bound, a finite number above 0", j + 1),
+      return fail(bad_input({.field = "bound"},
+                            fmt::format("column {} needs a public bound, a finite number above 0", j + 1),
                             fmt::format("{}", bounds[j])));
     grids[j].step = std::ldexp(1.0, ceil_log2(stored * (1 - 2e-14)) - bits);
     grid.steps_.push_back(std::floor(stored / grids[j].step));

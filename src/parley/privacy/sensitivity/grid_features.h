@@ -1,13 +1,17 @@
 // Features on a public grid, so that sums over records are exact (exact_sums.h).
 //
 // Every stored value of column j is clipped to its public bound and rounded to a whole multiple of 2^e_j. With a bits
-// for a feature and b bits for a record's derivative, m 2^a 2^b <= 2^53, every sum over records of their products is
-// a multiple of one power of two below 2^53 of them: double arithmetic is exact, in any order, by any kernel.
-// a, b and e_j depend on a public number of records and the bounds alone. Whole numbers up to 2^15 and 0/1 columns are on the grid already.
+// for a feature, b bits for a record's derivative and
 //
-// How many records there are, m at most, as far as the public knows: n itself under replace-one. Add-remove hides n, so
-// the job states a number N, about n; grids are made for m = 4N records, and a mean is a sum over N. With n in their
-// place, taking one record away at n = 2^k would round everybody else's values anew.
+//   m 2^a 2^b <= 2^53
+//
+// every sum over records of their products is a whole multiple of one power of two, and at most 2^53 of them: double
+// arithmetic is exact, in any order, by any kernel. a, b and e_j depend on a public number of records and the bounds
+// alone. Whole numbers up to 2^15 and 0/1 columns are on the grid already.
+//
+// m is the largest number of records that the public considers possible: n itself under replace-one. Add-remove hides
+// n, so the job states a number N, about n; grids are made for m = 4N records, and a mean is a sum divided by N. With n
+// in their place, taking one record away at n = 2^k would round everybody else's values anew.
 //
 // The matrix keeps its column scale c: a feature is x_ij = S_ij c_j with S on the grid. Proof note: exact_sums.md.
 #pragma once
@@ -22,8 +26,8 @@
 
 namespace parley::privacy {
 
-// A norm computed from `terms` squares, added one after another, times this is not below the true one: its rounding is at most
-// (terms/2 + 4) 2^-53 of it, and the last number covers a few hundred products and quotients made with it.
+// A norm computed from `terms` squares, added one after another, times this is not below the true one: its rounding is
+// at most (terms/2 + 4) 2^-53 of it, and the last number covers a few hundred products and quotients made with it.
 inline double norm_room(std::size_t terms) {
   return 1 + (static_cast<double>(terms) * 0x1p-52 + 1e-12);
 }
@@ -31,10 +35,10 @@ inline double norm_room(std::size_t terms) {
 class GridFeatures {
  public:
   static constexpr std::size_t kMostStated = std::size_t{1} << 28;
-  static constexpr std::size_t kMarginOfCount = 4;  // a table may have so many times the records that were stated
+  static constexpr std::size_t kMarginOfCount = 4;  // a table may have this many times the records that were stated
 
   // `bounds`: |x_ij| <= bounds[j] of the features as they are, scale included; d and bounds are public. What lies
-  // outside its bound is clipped, what is no number becomes 0. `stated`: N; absent: n is public.
+  // outside its bound is clipped, what is not a number becomes 0. `stated`: N; absent: n is public.
   static Result<GridFeatures> make(const linalg::Matrix& features, std::span<const double> bounds,
                                    std::optional<std::size_t> stated = std::nullopt);
 
@@ -54,12 +58,13 @@ class GridFeatures {
     return scales.empty() ? 1.0 : scales[column];
   }
   [[nodiscard]] double steps_in_bound(std::size_t column) const { return steps_[column]; }  // of the column's grid
-  // v with v_j near w_j c_j such that every sum over columns of S_ij v_j is exact: a margin is then the same number whichever
-  // way it is added up, so that no other record has a say in its last digits. Proof note: exact_sums.md, "Margins".
+  // v with v_j near w_j c_j such that every sum over columns of S_ij v_j is exact: a margin is then the
+  // same number whichever way it is added up, so that no other record has a say in its last digits.
+  // Proof note: exact_sums.md, "Margins".
   void exact_weights(std::span<const double> weights, std::span<double> out) const;
   // Binary digits that a record's derivative may have.
   [[nodiscard]] int derivative_bits() const { return derivative_bits_; }
-  // Values that were outside their bounds or no numbers: for the person who holds the data, not for release.
+  // Values that were outside their bounds or not numbers: for the person who holds the data, not for release.
   [[nodiscard]] std::size_t clipped() const { return clipped_; }
 
  private:

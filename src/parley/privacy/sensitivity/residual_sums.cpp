@@ -31,7 +31,8 @@ double ResidualSums::residual_bound(const GridFeatures& features, const Residual
   return settings.radius * largest_bound(features) + settings.label_bound;
 }
 
-Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<const double> labels, const ResidualSettings& settings) {
+Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<const double> labels,
+                                        const ResidualSettings& settings) {
   PARLEY_CHECK(features.check(settings.neighbours));
   for (const auto& [field, value] : {std::pair{"radius", settings.radius}, {"label_bound", settings.label_bound}})
     if (!(value > 0) || !std::isfinite(value))
@@ -55,11 +56,13 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   const double sides = settings.neighbours == Neighbours::kReplaceOne ? 2 : 1;
   const double moves = sides * bound * largest_bound(features) / n;  // D
   const auto steps = static_cast<double>(settings.steps);
-  if (!(most_records * steps / sides <= kMostRoundings) || !(settings.l2 * settings.radius * steps <= kMostPenalties * moves))
+  if (!(most_records * steps / sides <= kMostRoundings) ||
+      !(settings.l2 * settings.radius * steps <= kMostPenalties * moves))
     return fail(failed("residual sums: this many records and steps, or this l2, leave no room for rounding"));
   std::vector<double> held(labels.size());
-  std::transform(labels.begin(), labels.end(), held.begin(),
-                 [&](double y) { return std::isfinite(y) ? std::clamp(std::nearbyint(y / grain), -most, most) * grain : 0.0; });
+  std::transform(labels.begin(), labels.end(), held.begin(), [&](double y) {
+    return std::isfinite(y) ? std::clamp(std::nearbyint(y / grain), -most, most) * grain : 0.0;
+  });
   sums.neighbours_ = settings.neighbours;
   sums.unit_ = settings.unit;
   sums.sensitivity_ = moves * kRoundingRoom;
@@ -72,7 +75,8 @@ Result<ResidualSums> ResidualSums::make(const GridFeatures& features, std::span<
   for (std::size_t j = 0; j < d; ++j) {
     sums.lines_.push_back({0.0, offsets[j] * (sums.unit_scale_[j] / n)});
     // A column without entries has b = 0 and, without l2, a = 0 for ever.
-    if (settings.l2 != 0 || sums.plain_.column(static_cast<Index>(j)).count > 0) sums.live_.push_back(static_cast<std::uint32_t>(j));
+    if (settings.l2 != 0 || sums.plain_.column(static_cast<Index>(j)).count > 0)
+      sums.live_.push_back(static_cast<std::uint32_t>(j));
   }
   return sums;
 }
@@ -148,7 +152,8 @@ Sensitive<ScoreList, Linf> ResidualSums::ceilings(double low, double high) {
   return {ceilings_.list(), sensitivity_, neighbours_, unit_};
 }
 
-Sensitive<ScoreList, Linf> ResidualSums::ceilings_of(std::span<const std::uint32_t> coordinates, double low, double high) {
+Sensitive<ScoreList, Linf> ResidualSums::ceilings_of(std::span<const std::uint32_t> coordinates, double low,
+                                                     double high) {
   const std::span<double> ceilings = ceilings_.write(coordinates.size());
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     if (i + kAhead < coordinates.size()) __builtin_prefetch(&lines_[coordinates[i + kAhead]]);

@@ -1,11 +1,13 @@
 // Scores of least squares over an l1 ball, for a public point W = s V that shrinks and gains one column at a time.
 //
-//   g_c(s) = 1/n sum_i x_ic (<x_i, W> - y_i) + l2 W_c = s a_c - b_c,   a = X'XV / n + l2 V,  b = X'y / n
+//   g_c(s) = 1/n sum_i x_ic (<x_i, W> - y_i) + l2 W_c = s a_c - b_c
+//   a = X'XV / n + l2 V
+//   b = X'y / n
 //
 // No record needs clipping: with |x_ic| <= B_c, |y_i| <= Y and ||W||_1 <= r its residual is at most R = r max B + Y, so
-// replacing one moves g_c by at most 2 R B_c / n, n the public number of records. Columns of the Gram matrix and b are sums over records of products of
-// numbers on public grids, exact integers; a is made of them with public factors, one rounding per step, and the room
-// that exact_sums.h leaves for rounding covers it. Proof note: residual_sums.md.
+// replacing one moves g_c by at most 2 R B_c / n, n the public number of records. Columns of the Gram matrix and b are
+// sums over records of products of numbers on public grids, exact integers; a is made of them with public factors, one
+// rounding per step, and the room that exact_sums.h leaves for rounding covers it. Proof note: residual_sums.md.
 //
 // Adding to V_j touches the columns that share a row with column j. Where those are many, the Gram column is kept.
 #pragma once
@@ -33,7 +35,8 @@ struct ResidualSettings {
 class ResidualSums {
  public:
   // V starts at 0. Labels are clipped to [-Y, Y] and rounded to a grid. `features` must outlive the sums.
-  static Result<ResidualSums> make(const GridFeatures& features, std::span<const double> labels, const ResidualSettings& settings);
+  static Result<ResidualSums> make(const GridFeatures& features, std::span<const double> labels,
+                                   const ResidualSettings& settings);
   // The largest residual, R.
   static double residual_bound(const GridFeatures& features, const ResidualSettings& settings);
 
@@ -44,18 +47,23 @@ class ResidualSums {
   void add(std::size_t column, double amount);                     // V[column] += amount
   [[nodiscard]] bool all_touched() const { return all_touched_; }  // by the last add()
   [[nodiscard]] std::span<const std::uint32_t> touched() const { return {touched_.data(), touched_count_}; }
-  // Ascending; the scores of all others are 0 whatever was added and whatever s is. How many they are is as secret as the data.
+  // The coordinates whose scores can differ from 0, ascending: those of all others are 0 whatever was added and
+  // whatever s is. How many they are is as secret as the data.
   [[nodiscard]] std::span<const std::uint32_t> live() const { return live_; }
 
   // The descent along +e_c at W = s V, -g_c(s).
-  [[nodiscard]] Sensitive<double, Linf> score(std::size_t c, double s) const { return {descent(c, s), sensitivity_, neighbours_, unit_}; }
+  [[nodiscard]] Sensitive<double, Linf> score(std::size_t c, double s) const {
+    return {descent(c, s), sensitivity_, neighbours_, unit_};
+  }
   // Not below |score(c, s)| for any s between the two: a line is largest in size at an end.
   [[nodiscard]] Sensitive<ScoreList, Linf> ceilings(double low, double high);
-  // Of these coordinates.
-  [[nodiscard]] Sensitive<ScoreList, Linf> ceilings_of(std::span<const std::uint32_t> coordinates, double low, double high);
+  // Those of these coordinates.
+  [[nodiscard]] Sensitive<ScoreList, Linf> ceilings_of(std::span<const std::uint32_t> coordinates, double low,
+                                                       double high);
 
  private:
-  explicit ResidualSums(const GridFeatures& features) : features_(&features), plain_(features.matrix().with_column_scale({})) {}
+  explicit ResidualSums(const GridFeatures& features)
+      : features_(&features), plain_(features.matrix().with_column_scale({})) {}
   [[nodiscard]] double descent(std::size_t c, double s) const { return lines_[c].offset - s * lines_[c].slope; }
   [[nodiscard]] double ceiling_of(std::size_t c, double low, double high) const;
   void add_gram(std::span<const double> gram, double factor);

@@ -29,8 +29,9 @@ Result<void> not_negative(const char* name, double value) {
 }  // namespace
 
 Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem) {
-  PARLEY_CHECK(
-      all_positive({{"lipschitz", problem.lipschitz}, {"strong_convexity", problem.strong_convexity}, {"records", problem.records}}));
+  PARLEY_CHECK(all_positive({{"lipschitz", problem.lipschitz},
+                             {"strong_convexity", problem.strong_convexity},
+                             {"records", problem.records}}));
   return ProvedDistance(2 * problem.lipschitz / (problem.strong_convexity * problem.records) * kRoundUp);
 }
 
@@ -43,7 +44,8 @@ Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& p) {
                              {"lambda", p.lambda}}));
   PARLEY_CHECK(not_negative("value_error", p.value_error));
   const double push = p.dual_bound + p.rho * p.row_bound * p.weight_bound;
-  const double exact = std::sqrt(4 * p.value_bound * p.value_bound + 4 * p.row_bound * p.row_bound * push * push / (p.lambda * p.rho));
+  const double exact =
+      std::sqrt(4 * p.value_bound * p.value_bound + 4 * p.row_bound * p.row_bound * push * push / (p.lambda * p.rho));
   return ProvedDistance(exact * kRoundUp + 2 * p.value_error);
 }
 

@@ -24,9 +24,9 @@ class ProvedDistance {
   double value_;
 };
 
-// argmin of (1/n) sum_i l(w; z_i) + R(w), where every l(.; z) is L-Lipschitz and convex and the objective is
-// lambda-strongly convex: replacing one record moves the minimiser by at most 2L/(lambda n) in l2 (Chaudhuri,
-// Monteleoni, Sarwate 2011).
+// The minimiser of (1/n) sum_i l(w; z_i) + R(w), where every l(.; z) is L-Lipschitz and convex and the objective is
+// lambda-strongly convex. Replacing one record moves it in l2 by at most (Chaudhuri, Monteleoni, Sarwate 2011)
+//   2 L / (lambda n)
 struct StronglyConvexArgmin {
   double lipschitz = 0;         // L
   double strong_convexity = 0;  // lambda
@@ -34,9 +34,11 @@ struct StronglyConvexArgmin {
 };
 Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
 
-// Party m of ADMM sharing minimises  lambda/2 ||x||^2 + <y, Dx> + rho/2 ||Dx + c||^2  and shares the N values
-// clip(Dx, V). With ||row of D|| <= B, |y_i + rho c_i| <= U, ||x|| <= X, replacing one record (its row of D) moves
-// the shared vector in l2 by at most  sqrt(4 V^2 + 4 B^2 (U + rho B X)^2 / (lambda rho)),
+// Party m of ADMM sharing minimises
+//   lambda/2 ||x||^2 + <y, Dx> + rho/2 ||Dx + c||^2
+// and shares the N values clip(Dx, V). With ||row of D|| <= B, |y_i + rho c_i| <= U and ||x|| <= X, replacing one
+// record (its row of D) moves the shared vector in l2 by at most
+//   sqrt(4 V^2 + 4 B^2 (U + rho B X)^2 / (lambda rho))
 // and by twice the error with which the vector was computed.
 struct AdmmSharing {
   double value_bound = 0;   // V
@@ -49,8 +51,10 @@ struct AdmmSharing {
 };
 Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
 
-// The minimiser x of the same party's objective, which is its part of the model. Replacing one record moves it in l2 by at most
-// 2 B (U + rho B X) / lambda, and by twice the error with which it was computed.
+// The minimiser x of the same party's objective, which is its part of the model. Replacing one record moves it in
+// l2 by at most
+//   2 B (U + rho B X) / lambda
+// and by twice the error with which it was computed.
 struct AdmmWeights {
   double row_bound = 0;     // B
   double dual_bound = 0;    // U

@@ -22,8 +22,9 @@ grpc::ByteBuffer Outbox::next() {
   const std::size_t size = std::min(kChunkBytes, frame->size() - written_);
   const bool last = written_ + size == frame->size();
   // The slice points into the frame and keeps it alive.
-  const grpc::Slice slices[2] = {grpc::Slice(last ? &kLast : &kMore, 1, grpc::Slice::STATIC_SLICE),
-                                 grpc::Slice(const_cast<char*>(frame->data() + written_), size, &release, new SharedFrame(frame))};
+  const grpc::Slice slices[2] = {
+      grpc::Slice(last ? &kLast : &kMore, 1, grpc::Slice::STATIC_SLICE),
+      grpc::Slice(const_cast<char*>(frame->data() + written_), size, &release, new SharedFrame(frame))};
   grpc::ByteBuffer chunk(slices, 2);
   written_ += size;
   if (last) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "parley/core/text.h"
@@ -30,7 +31,7 @@ void* tag(Tag which) {
 
 // Why nobody could be reached. The usual reasons have words that say what to look at; others are gRPC's own.
 std::string in_words(const grpc::Status& status, const std::function<std::string()>& why_not) {
-  if (status.ok()) return "who answers ended the connection without a word; a run may just have ended there";
+  if (status.ok()) return "whoever answers ended the connection without a word; a run may just have ended there";
   const std::string& said = status.error_message();
   const auto about = [&](const char* what) { return said.find(what) != std::string::npos; };
   if (about("Connection refused")) return "nobody listens there";
@@ -38,21 +39,25 @@ std::string in_words(const grpc::Status& status, const std::function<std::string
   const bool verified = !about("certificate verify failed");
   if (verified && !about("andshake") && !about("Socket closed") && !about("Connection reset") && !about("Broken pipe"))
     return printable(said, 160);
-  // gRPC says that it failed and not why; whoever knows certificates shakes hands once more and looks.
+  // gRPC says that it failed and not why; why_not, which knows certificates, shakes hands once more and looks.
   if (std::string why = why_not ? why_not() : ""; !why.empty()) return why;
-  if (!verified) return std::string("who answers has no certificate for the name '") + kCoordinator + "' from the authority in ca.pem";
-  return "who answers hangs up, for a reason that is not in the certificates; it is no coordinator, or ends, or has too many visitors";
+  if (!verified)
+    return std::string("whoever answers has no certificate for the name '") + kCoordinator +
+           "' from the authority in ca.pem";
+  return "whoever answers hangs up, for a reason that is not in the certificates; it is not a coordinator, is shutting "
+         "down, or has "
+         "too many visitors";
 }
 
-// One stream, from dialling to its end. All of it happens in the thread that calls hold(): a party has one
-// frame at a time to answer, and handing it to another thread and back would cost more than many a round's
-// arithmetic.
+// One stream, from dialling to its end. All of it happens in the thread that calls hold(): a party has one frame at a
+// time to answer, and handing it to another thread and back would cost more than many a round's arithmetic.
 class Conversation {
  public:
   // Whether this was the last frame to be answered.
   using Answer = std::function<bool(std::string_view frame, std::optional<SharedFrame>& answer)>;
 
-  Conversation(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue& queue, Assembly assembly, Answer answer)
+  Conversation(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue& queue, Assembly assembly,
+               Answer answer)
       : stub_(channel), queue_(queue), answer_(std::move(answer)), assembly_(std::move(assembly)) {
     stream_ = stub_.PrepareCall(&context_, kMethod, &queue_);
   }
@@ -162,7 +167,8 @@ struct GrpcClient::Core {
 
   ~Core() {
     alarm.Cancel();
-    // A watch on the channel ends when its time is over or its channel is gone: the one that waits in a pause need not be waited for.
+    // A watch on the channel ends when its time is over or its channel is gone: the one that waits in a pause need not
+    // be waited for.
     channel.reset();
     queue.Shutdown();
     void* what = nullptr;
@@ -177,15 +183,15 @@ struct GrpcClient::Core {
     return said_reason;
   }
   [[nodiscard]] bool over() const { return stopped || (dialing.finished && dialing.finished()); }
-  void notice(const std::string& what) const {
-    if (dialing.notice) dialing.notice(what);
+  void notice(const DialEvent& event) const {
+    if (dialing.notice) dialing.notice(event);
   }
 
   // Answers until the stream ends; whether anything came over it.
   bool converse(const Respond& respond, grpc::Status& status) {
     bool heard = false;
     const auto answer = [&](std::string_view frame, std::optional<SharedFrame>& made) {
-      if (!std::exchange(heard, true)) notice("connected to " + dialing.address);
+      if (!std::exchange(heard, true)) notice({DialEvent::What::kConnected, dialing.address, {}});
       made = respond(frame);
       return dialing.finished && dialing.finished();
     };
@@ -193,8 +199,7 @@ struct GrpcClient::Core {
     return heard;
   }
 
-  // gRPC goes on connecting in a pause, and it does so in the thread that waits on a queue which watches the
-  // channel.
+  // gRPC goes on connecting in a pause, and it does so in the thread that waits on a queue which watches the channel.
   void pause(std::chrono::milliseconds length) {
     const auto until = std::chrono::system_clock::now() + length;
     channel->NotifyOnStateChange(channel->GetState(true), until, &queue, tag(kChannelChanged));
@@ -209,6 +214,20 @@ struct GrpcClient::Core {
   }
 };
 
+std::string in_words(const DialEvent& event) {
+  switch (event.what) {
+    case DialEvent::What::kConnected:
+      return "connected to " + event.address;
+    case DialEvent::What::kUnreachable:
+      return "cannot reach " + event.address + " yet: " + event.why;
+    case DialEvent::What::kEnded:
+      return "the coordinator at " + event.address + " ended the connection; dialling again";
+    case DialEvent::What::kLost:
+      return "the connection to " + event.address + " was lost; dialling again";
+  }
+  return "";
+}
+
 GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
   keep_quiet();
   core_->dialing = std::move(dialing);
@@ -222,8 +241,8 @@ GrpcClient::GrpcClient(Dialing dialing) : core_(std::make_unique<Core>()) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(kLongestPause.count()));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   for (const auto& [name, value] : keepalive(core_->dialing.keepalive)) arguments.SetInt(name, value);
-  core_->channel =
-      grpc::CreateCustomChannel(core_->dialing.address, grpc::SslCredentials({given.authority, given.key, given.certificate}), arguments);
+  core_->channel = grpc::CreateCustomChannel(
+      core_->dialing.address, grpc::SslCredentials({given.authority, given.key, given.certificate}), arguments);
 }
 
 GrpcClient::~GrpcClient() = default;
@@ -231,7 +250,7 @@ GrpcClient::~GrpcClient() = default;
 Result<void> GrpcClient::serve(const Respond& respond) {
   const auto first_pause = core_->dialing.first_pause;
   auto pause = first_pause;
-  std::string said;
+  std::optional<DialEvent> said;  // since something came over the connection
   while (true) {
     grpc::Status status;
     const bool heard = core_->converse(respond, status);
@@ -242,10 +261,14 @@ Result<void> GrpcClient::serve(const Respond& respond) {
       return fail(failed("another daemon with this one's certificate joined, and has taken its place; this one ends"));
     if (heard) pause = first_pause;
     if (heard && core_->dialing.lost) core_->dialing.lost();
-    const std::string why = !heard        ? "cannot reach " + core_->dialing.address + " yet: " + core_->reason(status)
-                            : status.ok() ? "the coordinator at " + core_->dialing.address + " ended the connection; dialling again"
-                                          : "the connection to " + core_->dialing.address + " was lost; dialling again";
-    if (why != std::exchange(said, heard ? std::string{} : why)) core_->notice(why);
+    DialEvent event{.what = status.ok() ? DialEvent::What::kEnded : DialEvent::What::kLost,
+                    .address = core_->dialing.address};
+    if (!heard) event = {DialEvent::What::kUnreachable, event.address, core_->reason(status)};
+    if (event != said) core_->notice(event);
+    if (heard)
+      said.reset();
+    else
+      said = std::move(event);
     core_->pause(pause);
     if (core_->stopped) return {};
     pause = std::max(pause, std::min(2 * pause, kLongestPause));

@@ -16,15 +16,31 @@ namespace parley::transport {
 
 inline constexpr const char* kCoordinator = "coordinator";
 
+// Of the connection, for people.
+struct DialEvent {
+  enum class What {
+    kConnected,
+    kUnreachable,  // so far
+    kEnded,        // by the coordinator; it is dialled again
+    kLost,         // likewise
+  };
+  What what = What::kConnected;
+  std::string address;
+  std::string why;  // of kUnreachable
+  bool operator==(const DialEvent&) const = default;
+};
+std::string in_words(const DialEvent& event);
+
 struct Dialing {
   std::string address;
   Credentials credentials;
   std::size_t limit = std::size_t{1} << 30;
-  std::function<bool()> finished;                       // looked at after each frame
-  std::function<void(const std::string& what)> notice;  // connected, lost: for people
-  std::function<void()> lost;                           // a connection over which something came is gone; it is dialled again
-  std::chrono::milliseconds keepalive{20000};           // likewise for the coordinator
-  // Asked when whoever answers hangs up during or after the handshake: what is wrong with a certificate, in words; empty: nothing is.
+  std::function<bool()> finished;  // looked at after each frame
+  std::function<void(const DialEvent&)> notice;
+  std::function<void()> lost;                  // a connection over which something came is gone; it is dialled again
+  std::chrono::milliseconds keepalive{20000};  // likewise for the coordinator
+  // Asked when whoever answers hangs up during or after the handshake. Says in words what is wrong with a certificate;
+  // empty: nothing is.
   std::function<std::string()> why_not;
   std::chrono::milliseconds first_pause{50};  // before it is dialled again; twice as long each time, to five seconds
 };

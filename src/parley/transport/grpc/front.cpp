@@ -23,10 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr char kHandshake = 0x16;  // how a TLS connection begins
-constexpr int kAtOnce = 64;        // accepted before those who wait are looked at
-constexpr int kBreath = 50;        // milliseconds, when there is no room
-constexpr std::chrono::seconds kFarewell{3};      // for what is still to be said to a party that came anew
+constexpr char kHandshake = 0x16;             // how a TLS connection begins
+constexpr int kAtOnce = 64;                   // accepted before waiting connections are looked at
+constexpr int kBreath = 50;                   // milliseconds to wait when there is no room
+constexpr std::chrono::seconds kFarewell{3};  // for what is still to be said to a party that dialled in again
 
 union Address {
   sockaddr any;
@@ -192,7 +192,7 @@ void Front::is_of(const std::string& peer, int party) {
   ::eventfd_write(woken_, 1);
 }
 
-// One that gRPC has is shut down, and gRPC closes it.
+// A connection that gRPC has is shut down here, and gRPC closes it.
 void Front::turn_away(Connection& connection) {
   if (connection.state == State::kSilent) {
     ::close(connection.descriptor);
@@ -206,7 +206,8 @@ void Front::turn_away(Connection& connection) {
 void Front::forget_those_who_left() {
   const auto now = Clock::now();
   for (Connection& connection : connections_) {
-    if (connection.state != State::kSilent && cookie_of(connection.descriptor) != connection.cookie) connection.descriptor = -1;
+    if (connection.state != State::kSilent && cookie_of(connection.descriptor) != connection.cookie)
+      connection.descriptor = -1;
     if (connection.descriptor >= 0 && is_stranger(connection) && now >= connection.until) turn_away(connection);
   }
   std::erase_if(connections_, [](const Connection& connection) { return connection.descriptor < 0; });
@@ -217,7 +218,7 @@ std::size_t Front::leaving() const {
                                                 [](const Connection& one) { return one.state == State::kLeaving; }));
 }
 
-// For one more stranger from there.
+// Makes room for one more stranger from that host.
 void Front::make_room(const std::string& host) {
   while (true) {
     std::map<std::string, std::size_t> from;
@@ -227,7 +228,8 @@ void Front::make_room(const std::string& host) {
     const bool own_share = from[host] >= door_.from_one;
     if (strangers == 0 || (!own_share && strangers < door_.strangers && !out_of_descriptors_)) return;
     out_of_descriptors_ = false;
-    const auto most = std::max_element(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::string& whose = own_share ? host : most->first;
     const auto oldest = [&](State state) {
       return std::find_if(connections_.begin(), connections_.end(),
@@ -254,7 +256,7 @@ void Front::welcome(int listener) {
   for (int i = 0; i < kAtOnce; ++i) {
     const int descriptor = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor < 0) {
-      // The limits leave descriptors in reserve; who has used them up is not here. One stranger less, and then again.
+      // The limits leave descriptors in reserve, so something else has used them up. One stranger less, and then again.
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) out_of_descriptors_ = true;
       return;
     }
@@ -287,7 +289,7 @@ void Front::watch() {
       const std::lock_guard lock(mutex_);
       if (closing_) return;
       forget_those_who_left();
-      // gRPC closes at its own pace what was shut down here; until it has there is no room for more.
+      // gRPC closes at its own pace what was shut down here. Until it has, there is no room for more.
       full = out_of_descriptors_ || leaving() >= door_.strangers;
       if (out_of_descriptors_) make_room("");
       out_of_descriptors_ = false;

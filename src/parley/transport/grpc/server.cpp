@@ -20,25 +20,26 @@ namespace parley::transport {
 namespace {
 
 constexpr std::size_t kUnread = 4;                          // frames of a party that may wait to be read
-constexpr std::size_t kUnreadBytes = std::size_t{1} << 20;  // and of how many bytes, before the last of them
+constexpr std::size_t kUnreadBytes = std::size_t{1} << 20;  // and how many bytes before the last of them
 constexpr std::size_t kUnsent = 16;                         // frames that may wait for a party that does not read
 constexpr std::chrono::seconds kParting{2};
 // For gRPC's own wakeups, checkpoint, model and result: what a run needs to go on, however many dial in.
 constexpr std::size_t kReserve = 48;
 
 // How many strangers there is room for. One that was turned away takes a descriptor until gRPC has closed it, so each
-// counts twice; so does a party, which may come anew before its old connection is gone.
+// counts twice; so does a party, which may dial in again before its old connection is gone.
 Result<std::size_t> room_for_strangers(std::size_t parties, std::size_t wanted) {
   const std::size_t limit = descriptor_limit();
   const std::size_t taken = open_descriptors() + kReserve + 2 * parties;
   constexpr std::size_t kFewest = 4;
   if (limit < taken + 2 * kFewest)
-    return fail(failed(fmt::format("{} open files are allowed here, and a run with {} parties needs {}; ulimit -n allows more", limit,
-                                   parties, taken + 2 * kFewest)));
+    return fail(
+        failed(fmt::format("{} open files are allowed here, and a run with {} parties needs {}; ulimit -n allows more",
+                           limit, parties, taken + 2 * kFewest)));
   return std::min(wanted, (limit - taken) / 2);
 }
 
-// Someone who has no place here.
+// The stream of someone who has no place here.
 class TurnedAway final : public grpc::ServerGenericBidiReactor {
  public:
   TurnedAway(grpc::StatusCode code, const char* why) { Finish({code, why}); }
@@ -185,7 +186,8 @@ class GrpcServer::Core::Stream final : public grpc::ServerGenericBidiReactor {
 int GrpcServer::Core::party_of(const grpc::GenericCallbackServerContext& context) const {
   const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
   if (names.size() != 1) return -1;
-  const auto found = std::find(listening.parties.begin(), listening.parties.end(), std::string(names.front().data(), names.front().size()));
+  const auto found = std::find(listening.parties.begin(), listening.parties.end(),
+                               std::string(names.front().data(), names.front().size()));
   return found == listening.parties.end() ? -1 : static_cast<int>(found - listening.parties.begin());
 }
 
@@ -240,7 +242,8 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(Listening listening) {
   server->port_ = made.front->port();
   grpc::ServerBuilder builder;
   using FromFd = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
-  made.acceptor = builder.experimental().AddExternalConnectionAcceptor(FromFd::FROM_FD, grpc::SslServerCredentials(tls));
+  made.acceptor =
+      builder.experimental().AddExternalConnectionAcceptor(FromFd::FROM_FD, grpc::SslServerCredentials(tls));
   builder.RegisterCallbackGenericService(server->core_.get());
   builder.SetMaxReceiveMessageSize(kLargestMessage);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(made.listening.patience.count()));
@@ -278,7 +281,7 @@ int GrpcServer::parties() const {
 }
 
 void GrpcServer::send(std::span<const int> parties, const SharedFrame& frame) {
-  // One lock each: encrypting and writing a large frame takes its time, in which others may be heard.
+  // Each takes the lock anew: encrypting and writing a large frame takes time, in which others may be heard.
   for (const int party : parties) {
     const std::lock_guard lock(core_->mutex);
     if (Core::Stream* stream = core_->known(party)) stream->send(frame);

@@ -1,5 +1,5 @@
-// All parties in this process. Frames pass by pointer; parties that were sent something compute in parallel, and cores that
-// are left over help inside their kernels (core/threads.h).
+// All parties in this process. Frames pass by pointer; parties that were sent something compute in parallel, and cores
+// that are left over help inside their kernels (core/threads.h).
 #pragma once
 #include <deque>
 #include <vector>
@@ -13,7 +13,7 @@ class InProcess final : public Channel {
   explicit InProcess(std::vector<Respond> parties);
 
   [[nodiscard]] int parties() const override { return static_cast<int>(parties_.size()); }
-  [[nodiscard]] bool vouches() const override { return true; }
+  [[nodiscard]] bool within_program() const override { return true; }
   void send(std::span<const int> parties, const SharedFrame& frame) override;
   std::optional<Arrival> receive(Clock::time_point deadline) override;
   void drop(int party) override;

@@ -24,7 +24,9 @@ struct Announcement {
   std::array<char, kInline> first;
 
   // `inlined`: how many bytes of a frame come along, which every rank knows beforehand.
-  void exchange(std::size_t inlined) { MPI_Bcast(this, static_cast<int>(sizeof size + inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD); }
+  void exchange(std::size_t inlined) {
+    MPI_Bcast(this, static_cast<int>(sizeof size + inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+  }
 };
 
 // With the announcement after a frame of this size: as many, since the tasks of a run are mostly of one size.
@@ -39,7 +41,8 @@ int bytes_of(std::size_t size) {
 
 void send_frame(const std::optional<SharedFrame>& frame, int to, int tag) {
   const bool there = frame && *frame != nullptr;  // a message without content: no frame
-  MPI_Send(there ? (*frame)->data() : nullptr, there ? bytes_of((*frame)->size()) : 0, MPI_BYTE, to, tag, MPI_COMM_WORLD);
+  MPI_Send(there ? (*frame)->data() : nullptr, there ? bytes_of((*frame)->size()) : 0, MPI_BYTE, to, tag,
+           MPI_COMM_WORLD);
 }
 
 // A message whose size is known once it is there. Its content may come later.
@@ -115,7 +118,8 @@ void MpiChannel::pass() {
     queued_[p].pop_front();
   }
   const SharedFrame& first = frames.front();
-  const bool alike = std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == first; });
+  const bool alike =
+      std::all_of(frames.begin(), frames.end(), [&](const SharedFrame& frame) { return frame == first; });
   Announcement next{.size = alike ? static_cast<std::int64_t>(first->size()) : kOwn, .first = {}};
   if (alike) std::memcpy(next.first.data(), first->data(), std::min(inlined_, first->size()));
   next.exchange(inlined_);
@@ -137,7 +141,7 @@ void MpiChannel::hand_out(int party, SharedFrame answer) {
   arrived_.push_back({Arrival::What::kFrame, party, std::move(answer)});
 }
 
-// One message of every other rank; without content it is no answer. Each is looked at when it is there, while
+// One message of every other rank; without content it is not an answer. Each is looked at when it is there, while
 // others are on their way.
 void MpiChannel::gather() {
   std::vector<wire::Bytes> answers(static_cast<std::size_t>(ranks_));
@@ -150,7 +154,8 @@ void MpiChannel::gather() {
     int there = 0;
     MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &there, MPI_STATUS_IGNORE);
     const int rank = there + 1;
-    if (wire::Bytes& answer = answers[static_cast<std::size_t>(rank)]; !answer.empty()) hand_out(rank, store_.share(std::move(answer)));
+    if (wire::Bytes& answer = answers[static_cast<std::size_t>(rank)]; !answer.empty())
+      hand_out(rank, store_.share(std::move(answer)));
   }
 }
 
@@ -179,7 +184,8 @@ void serve(const MpiWorld&, const Respond& respond) {
     } else {
       frame.resize(static_cast<std::size_t>(next.size));
       std::memcpy(frame.data(), next.first.data(), std::min(inlined, frame.size()));
-      if (frame.size() > inlined) MPI_Bcast(frame.data() + inlined, bytes_of(frame.size() - inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
+      if (frame.size() > inlined)
+        MPI_Bcast(frame.data() + inlined, bytes_of(frame.size() - inlined), MPI_BYTE, kRoot, MPI_COMM_WORLD);
     }
     inlined = inlined_after(next.size);
     std::optional<SharedFrame> answer;

@@ -1,10 +1,10 @@
 // Parties as ranks of an MPI program: party p is rank p, and rank 0 also coordinates.
 //
-// A pass is collective. Rank 0 announces the frame that every rank gets, in one Bcast with as many of its
-// bytes as the frame before had, if that was a small one, and a second Bcast straight from the frame's memory
-// for the rest; or announces that each gets a frame of its own, or none. Every rank sends one message back, straight from its
-// frame, and rank 0 takes them into the memory that they are handed out in: sizes are known when a message is
-// there, so none are exchanged.
+// A pass is collective. Rank 0 announces the frame that every rank gets, in one Bcast with as many of its bytes as the
+// frame before had, if that was a small one, and a second Bcast straight from the frame's memory for the rest; or
+// announces that each gets a frame of its own, or none. Every rank sends one message back, straight from its frame, and
+// rank 0 takes them into the memory that they are handed out in: sizes are known when a message is there, so none are
+// exchanged.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -44,7 +44,7 @@ class MpiChannel final : public Channel {
   ~MpiChannel() override;  // lets the other ranks return
 
   [[nodiscard]] int parties() const override { return ranks_; }
-  [[nodiscard]] bool vouches() const override { return true; }
+  [[nodiscard]] bool within_program() const override { return true; }
   void send(std::span<const int> parties, const SharedFrame& frame) override;
   std::optional<Arrival> receive(Clock::time_point deadline) override;
   void drop(int party) override;

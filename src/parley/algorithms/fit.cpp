@@ -1,1 +1,0 @@
-#include "parley/algorithms/fit.h"

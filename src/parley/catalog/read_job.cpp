@@ -1,0 +1,78 @@
+#include "parley/catalog/read_job.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "parley/catalog/catalog.h"
+#include "parley/catalog/federation.h"
+#include "parley/core/text.h"
+
+namespace parley::catalog {
+
+namespace {
+
+Result<std::shared_ptr<const jobs::Method>> read_method(Toml& section, const jobs::Job& job) {
+  const Row* row = find(job.algorithm);
+  if (row == nullptr)
+    return fail(bad_input({job.file, 0, "algorithm.name"}, "unknown algorithm" + suggestion(job.algorithm, names()),
+                          job.algorithm));
+  auto method = std::make_shared<Method>(*row);
+  const bool clients = job.privacy && job.privacy->unit == privacy::Unit::kClient;
+  if (row->train) method->train = row->train(section);
+  if (row->federate)
+    method->federation = (clients && row->federate_clients ? row->federate_clients : row->federate)(section);
+  return method;
+}
+
+std::string listed(bool Row::*able, const char* between) {
+  std::string all;
+  for (const Row& row : rows())
+    if (row.*able) all += (all.empty() ? "" : between) + row.name;
+  return all;
+}
+
+}  // namespace
+
+jobs::Partition Method::partition() const {
+  return row_.partition;
+}
+
+void Method::check(Toml& toml, const jobs::Job& job) const {
+  if (!job.privacy) return;
+  if (job.privacy->smoothness == privacy::Smoothness::kPrivate && !row_.private_smoothness)
+    toml.table("privacy").reject("smoothness", fmt::format("only {} take steps by smoothness constants; use \"bounds\"",
+                                                           listed(&Row::private_smoothness, " and ")));
+  if (!row_.can_be_private)
+    toml.reject("privacy", fmt::format("{} has no private form; these have: {}; without the [privacy] section the run "
+                                       "is not private and says so",
+                                       row_.name, listed(&Row::can_be_private, ", ")));
+}
+
+const Method& method_of(const jobs::Job& job) {
+  return static_cast<const Method&>(*job.method);
+}
+
+const Federation* federation_of(const jobs::Job& job) {
+  return method_of(job).federation.get();
+}
+
+Result<jobs::Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
+  return jobs::read_job(path, overrides, read_method);
+}
+
+Result<jobs::Job> parse_job(Toml toml, const std::string& path, jobs::Paths paths) {
+  return jobs::parse_job(std::move(toml), path, paths, read_method);
+}
+
+Result<jobs::Job> parse_job(const jobs::JobText& text, jobs::Paths paths) {
+  PARLEY_TRY(Toml toml, Toml::parse(text.text, text.file));
+  for (const std::string& assignment : text.overrides) PARLEY_CHECK(toml.set(assignment));
+  return parse_job(std::move(toml), text.file, paths);
+}
+
+Result<jobs::Site> read_site(const std::string& path) {
+  return jobs::read_site(path, names());
+}
+
+}  // namespace parley::catalog

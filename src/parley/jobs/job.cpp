@@ -1,0 +1,377 @@
+#include "parley/jobs/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "parley/core/files.h"
+#include "parley/core/party_name.h"
+#include "parley/core/text.h"
+#include "parley/data/labels.h"
+#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/sensitivity/grid_features.h"
+
+namespace parley::jobs {
+
+namespace {
+
+constexpr double kMostRecords = privacy::GridFeatures::kMostStated;
+
+void read_model(Toml model, glm::Objective& objective) {
+  if (model.kind("intercept") == Toml::Kind::kText) {
+    model.choice<glm::Intercept>(
+        "intercept", objective.intercept,
+        {{"none", glm::Intercept::kNone}, {"free", glm::Intercept::kFree}, {"penalised", glm::Intercept::kPenalised}});
+  } else {
+    bool wanted = false;
+    model.boolean("intercept", wanted);
+    objective.intercept = wanted ? glm::Intercept::kFree : glm::Intercept::kNone;
+  }
+  model.number("l1", objective.l1, at_least(0));
+  model.number("l2", objective.l2, at_least(0));
+  model.number("l1_radius", objective.l1_radius, above(0));
+  int sparsity = 0;
+  if (model.integer("sparsity", sparsity, at_least(1))) objective.sparsity = sparsity;
+  if (objective.l1_radius && objective.sparsity)
+    model.reject("sparsity", "contradicts l1_radius: choose one of the two");
+  if (objective.l1_radius && objective.l1 > 0)
+    model.reject("l1", "contradicts l1_radius: a penalty and a ball of the same norm; choose one of the two");
+}
+
+void read_data(Toml data, DataSection& section) {
+  data.choice<Scale>("scale", section.scale,
+                     {{"bounds", Scale::kBounds}, {"none", Scale::kNone}, {"standardize", Scale::kStandardize}});
+  data.boolean("unit_rows", section.unit_rows);
+  if (section.unit_rows && section.scale == Scale::kStandardize)
+    data.reject("unit_rows", "contradicts scale = \"standardize\": choose one of the two");
+  data.number("bound", section.bound, above(0));
+  data.number("label_bound", section.label_bound, above(0));
+  if (data.number("test_fraction", section.test_fraction, between(0, 1)) && *section.test_fraction >= 1)
+    data.reject("test_fraction", "must be below 1: something must be left to train on");
+  data.integer("features", section.features, at_least(1));
+}
+
+void read_privacy(Toml settings, PrivacySection& section) {
+  settings.require("epsilon");
+  settings.number("epsilon", section.epsilon, above(0));
+  if (settings.number("delta", section.delta, above(0)) && !(*section.delta < 1))
+    settings.reject("delta", "must be below 1");
+  settings.choice<privacy::Unit>("unit", section.unit,
+                                 {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
+  settings.choice<privacy::Neighbours>(
+      "neighbours", section.neighbours,
+      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  settings.choice<privacy::Against>(
+      "against", section.against,
+      {{"everyone", privacy::Against::kEveryone}, {"outsiders", privacy::Against::kOutsiders}});
+  settings.choice<privacy::Calibration>(
+      "calibration", section.calibration,
+      {{"proved", privacy::Calibration::kProved}, {"paper", privacy::Calibration::kPaper}});
+  settings.choice<privacy::Smoothness>(
+      "smoothness", section.smoothness,
+      {{"bounds", privacy::Smoothness::kBounds}, {"private", privacy::Smoothness::kPrivate}});
+  settings.number("derivative_bound", section.derivative_bound, above(0));
+  std::int64_t records = 0;
+  if (settings.integer("records", records, between(1, kMostRecords))) section.records = records;
+  settings.text("ledger", section.ledger);
+}
+
+void read_tune(Toml settings, TuneSection& section) {
+  settings.number("trials", section.trials, between(1, 1000));
+  settings.number("validation", section.validation, between(0.01, 0.9));
+  settings.require("choices");
+  settings.texts("choices", section.choices);
+  for (const std::string& choice : section.choices)
+    if (!choice.starts_with("model.") && !choice.starts_with("algorithm."))
+      settings.reject("choices", "are settings of [model] and [algorithm], as \"section.key=value|value\"", choice);
+}
+
+// A class is named as in the table, where it may well be a number.
+void read_class(Toml& labels, std::string_view key, std::string& name) {
+  const Toml::Kind kind = labels.kind(key);
+  if (kind != Toml::Kind::kInteger && kind != Toml::Kind::kNumber) {
+    labels.text(key, name);
+    return;
+  }
+  double number = 0;
+  if (labels.number(key, number)) name = fmt::format("{}", number);
+}
+
+// What contradicts a promise of privacy, whatever the algorithm.
+void check_privacy(Toml& toml, const Job& job) {
+  if (job.data.scale == Scale::kStandardize)
+    toml.table("data").reject(
+        "scale",
+        "standardize takes means and deviations from the data, which is not private; use \"bounds\" or \"none\"");
+  if (job.objective.intercept == glm::Intercept::kFree)
+    toml.table("model").reject("intercept", "a free intercept has no private form; use \"penalised\" or false");
+}
+
+// Add-remove hides how many records there are. What depends on that takes a number that the job states, and what would
+// let the number decide about other records is refused.
+void check_hidden_count(Toml& toml, const Job& job) {
+  if (job.privacy->neighbours != privacy::Neighbours::kAddRemove || job.partition == Partition::kVertical) return;
+  const bool all_state = std::all_of(job.parties.begin(), job.parties.end(),
+                                     [](const PartySection& party) { return party.records.has_value(); });
+  if (!job.privacy->records && (job.parties.empty() || !all_state))
+    toml.table("privacy").reject(
+        "records",
+        "is missing: add-remove hides the number of records, so the job states a public one, about as "
+        "large, as in records = 10000");
+  if (job.data.test_fraction.value_or(0) > 0)
+    toml.table("data").reject(
+        "test_fraction",
+        "picks rows by their number in the table, which changes when add-remove takes one away; give "
+        "[[party]] a test file");
+  if (job.tune)
+    toml.reject("tune",
+                "picks validation rows by their number in the table, which changes when add-remove takes one away; use "
+                "replace-one");
+}
+
+// Where a whole client is the unit, what the job would state about records means nothing: a job speaks of one unit.
+void check_clients(Toml& toml, const Job& job) {
+  if (job.privacy->unit != privacy::Unit::kClient) return;
+  Toml privacy = toml.table("privacy");
+  if (job.partition != Partition::kHorizontal)
+    privacy.reject("unit", "\"client\" is for parties with records of their own (partition = \"horizontal\")");
+  else if (job.parties.size() < 2)
+    privacy.reject("unit", "\"client\" hides one client among others: at least two are needed",
+                   fmt::format("{}", job.parties.size()));
+  if (job.privacy->neighbours != privacy::Neighbours::kReplaceOne)
+    privacy.reject("neighbours", "who takes part is in the job and public; clients have replace-one");
+  if (!job.privacy->delta) privacy.reject("delta", "is missing: with clients as the unit there is no default");
+  const bool records = std::any_of(job.parties.begin(), job.parties.end(),
+                                   [](const PartySection& party) { return party.records.has_value(); });
+  if (job.privacy->records || records)
+    privacy.reject("records", "is about records; the unit of this job is the client");
+  if (job.privacy->derivative_bound)
+    privacy.reject("derivative_bound", "is about records; the unit of this job is the client");
+  if (privacy.has("against"))
+    privacy.reject("against",
+                   "is not for a job to say where the unit is the client: sums under masks hold against a coordinator "
+                   "that hands on "
+                   "keys as they are, together with one other client; leave it out");
+  if (job.data.test_fraction.value_or(0) > 0)
+    toml.table("data").reject(
+        "test_fraction",
+        "whether a share of a client's rows can be held out tells how many it has, which is private; give "
+        "[[party]] a test file");
+  if (job.rules.on_missing == rounds::OnMissing::kProceed)
+    toml.table("rounds").reject("on_missing", "clients' masks cancel only when all answer; use \"wait\" or \"fail\"");
+}
+
+void read_rounds(Toml section, const Job& job, rounds::Rules& rules) {
+  section.choice<rounds::OnMissing>("on_missing", rules.on_missing,
+                                    {{"wait", rounds::OnMissing::kWait},
+                                     {"proceed", rounds::OnMissing::kProceed},
+                                     {"fail", rounds::OnMissing::kFail}});
+  double seconds = 0;
+  if (section.number("deadline_seconds", seconds, between(0.001, 1e7)))
+    rules.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+  section.integer("quorum", rules.quorum, at_least(1));
+  section.number("largest_value", rules.largest_value, above(0));
+  if (rules.on_missing != rounds::OnMissing::kWait && !rules.deadline)
+    section.reject("on_missing", "needs deadline_seconds: when is a party missing?");
+  if (rules.on_missing == rounds::OnMissing::kProceed && job.partition == Partition::kVertical)
+    section.reject("on_missing", "nobody else has the columns of a party that is missing; use \"wait\" or \"fail\"");
+  if (!job.parties.empty() && rules.quorum > static_cast<int>(job.parties.size()))
+    section.reject("quorum", "is more than the job's " + counted(job.parties.size(), "party", "parties"));
+}
+
+void read_parties(Toml& toml, Job& job, Paths paths) {
+  std::set<std::string> names;
+  for (Toml& party : toml.tables("party")) {
+    PartySection read;
+    party.require("name");
+    if (paths == Paths::kHere) party.require("data");
+    party.text("name", read.name);
+    party.text("data", read.data);
+    party.text("schema", read.schema);
+    party.text("test", read.test);
+    std::int64_t records = 0;
+    if (party.integer("records", records, between(1, kMostRecords))) read.records = records;
+    if (const std::string_view flaw = flaw_of_party_name(read.name);
+        party.kind("name") == Toml::Kind::kText && !flaw.empty())
+      party.reject("name", flaw, read.name);
+    if (party.has("data") && read.data.empty() && party.kind("data") == Toml::Kind::kText)
+      party.reject("data", "must not be empty");
+    if (!names.insert(read.name).second) party.reject("name", "appears twice", read.name);
+    if (!read.test.empty() && job.data.test_fraction)
+      party.reject("test", "contradicts data.test_fraction: test rows come from a file or from a fraction, not both");
+    read.data = beside(job.file, read.data);
+    read.schema = beside(job.file, read.schema);
+    read.test = beside(job.file, read.test);
+    job.parties.push_back(std::move(read));
+  }
+}
+
+// "section.key: ...".
+bool names_a_setting(std::string_view message) {
+  static constexpr std::string_view kSections[] = {"job.",     "model.",  "algorithm.", "data.",
+                                                   "privacy.", "labels.", "rounds.",    "tune."};
+  return std::any_of(std::begin(kSections), std::end(kSections), [&](std::string_view section) {
+    if (!message.starts_with(section)) return false;
+    const std::string_view rest = message.substr(section.size());
+    const std::size_t key = std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), rest.size());
+    return key > 0 && rest.substr(key).starts_with(": ");
+  });
+}
+
+// A file may well be called job.toml or data.csv.
+bool names_a_file(const Job& job, std::string_view message) {
+  const auto begins_it = [&](const std::string& file) { return !file.empty() && message.starts_with(file + ":"); };
+  return begins_it(job.file) || std::any_of(job.parties.begin(), job.parties.end(), [&](const PartySection& party) {
+           return begins_it(party.data) || begins_it(party.schema) || begins_it(party.test);
+         });
+}
+
+}  // namespace
+
+std::string_view name(Partition partition) {
+  switch (partition) {
+    case Partition::kSingle:
+      return "single";
+    case Partition::kHorizontal:
+      return "horizontal";
+    case Partition::kVertical:
+      return "vertical";
+    case Partition::kRelational:
+      return "relational";
+  }
+  return "?";
+}
+
+bool hides_count(const Job& job) {
+  return job.privacy &&
+         (job.privacy->neighbours == privacy::Neighbours::kAddRemove || job.privacy->unit == privacy::Unit::kClient);
+}
+
+Error in_job(const Job& job, Error error) {
+  if (error.fault == Fault::kBadInput && names_a_setting(error.message) && !names_a_file(job, error.message))
+    error.message = job.file + ": " + error.message;
+  return error;
+}
+
+std::string beside(const std::string& file, const std::string& path) {
+  if (path.empty() || path.find("://") != std::string::npos) return path;
+  const std::filesystem::path given(path);
+  if (given.is_absolute()) return path;
+  return (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
+}
+
+Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const ReadMethod& read_method) {
+  Job job;
+  job.file = path;
+
+  Toml section = toml.table("job");
+  toml.require("job");
+  section.text("name", job.name);
+  section.choice<Partition>("partition", job.partition,
+                            {{"single", Partition::kSingle},
+                             {"horizontal", Partition::kHorizontal},
+                             {"vertical", Partition::kVertical},
+                             {"relational", Partition::kRelational}});
+  section.require("task");
+  section.choice<glm::Task>("task", job.objective.task,
+                            {{"linear", glm::Task::kLinear},
+                             {"logistic", glm::Task::kLogistic},
+                             {"squared-hinge", glm::Task::kSquaredHinge},
+                             {"softmax", glm::Task::kSoftmax}});
+  // The output folder has this name where no other is given.
+  const bool foreign = std::any_of(job.name.begin(), job.name.end(), [](char c) {
+    return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (foreign || job.name.starts_with('.'))
+    section.reject("name", "must be a name that a folder can have, without a slash or a leading dot", job.name);
+  if (job.name.empty()) job.name = std::filesystem::path(path).stem().string();
+
+  read_model(toml.table("model"), job.objective);
+  Toml model = toml.table("model");
+  model.boolean("keep_parts", job.keep_parts);
+  if (job.keep_parts && job.partition != Partition::kVertical)
+    model.reject("keep_parts", "is for parties that hold columns (partition = \"vertical\"): no other model has parts");
+  read_data(toml.table("data"), job.data);
+
+  Toml labels = toml.table("labels");
+  labels.text("party", job.labels.party);
+  labels.text("column", job.labels.column);
+  read_class(labels, "positive", job.labels.positive);
+  labels.texts("classes", job.labels.classes);
+  for (std::string& name : job.labels.classes) name = data::class_name(name);  // as labels are named: +1 is 1
+  labels.boolean("public", job.labels.declared_public);
+  if (!job.labels.positive.empty() &&
+      (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
+    labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
+
+  read_parties(toml, job, paths);
+  read_rounds(toml.table("rounds"), job, job.rules);
+  if (toml.has("network")) {
+    Toml network = toml.table("network");
+    job.network.emplace();
+    network.number("latency_ms", job.network->latency_ms, at_least(0));
+    network.number("bandwidth_mbps", job.network->bandwidth_mbps, above(0));
+  }
+
+  if (toml.has("privacy")) {
+    read_privacy(toml.table("privacy"), job.privacy.emplace());
+    // Beside the job, wherever the output goes: another output folder is not a new budget.
+    if (job.privacy->ledger.empty() && paths == Paths::kHere) job.privacy->ledger = "ledger";
+    job.privacy->ledger = beside(path, job.privacy->ledger);
+  }
+  Toml algorithm = toml.table("algorithm");
+  toml.require("algorithm");
+  algorithm.require("name");
+  algorithm.text("name", job.algorithm);
+  algorithm.integer("seed", job.seed, at_least(0));
+  // The settings of an algorithm that nobody knows are not reported as mistakes of their own.
+  if (!job.algorithm.empty()) {
+    PARLEY_TRY(job.method, read_method(algorithm, job));
+  }
+  if (job.privacy) check_privacy(toml, job);
+  if (job.method) job.method->check(toml, job);
+  if (toml.has("tune")) {
+    read_tune(toml.table("tune"), job.tune.emplace());
+    if (job.method && job.method->partition() != Partition::kSingle) toml.reject("tune", "is for single-site jobs");
+    if (!job.privacy) toml.reject("tune", "chooses settings privately and needs a [privacy] section");
+  }
+  if (job.privacy) check_clients(toml, job);
+  if (job.privacy) check_hidden_count(toml, job);
+  PARLEY_CHECK(toml.finish());
+
+  if (job.partition != job.method->partition())
+    return fail(bad_input({path, 0, "job.partition"},
+                          fmt::format("{} works on '{}' data", job.algorithm, name(job.method->partition())),
+                          name(job.partition)));
+  if (job.parties.empty())
+    return fail(bad_input({path, 0, "party"}, "no data: add a [[party]] section with name and data"));
+  if (job.partition == Partition::kSingle && job.parties.size() > 1)
+    return fail(bad_input({path, 0, "party"}, "a single-site job has one [[party]]",
+                          fmt::format("{} of them", job.parties.size())));
+  if (!job.labels.party.empty()) {
+    bool found = false;
+    for (const PartySection& party : job.parties) found |= party.name == job.labels.party;
+    if (!found) return fail(bad_input({path, 0, "labels.party"}, "names no [[party]] of this job", job.labels.party));
+  }
+  return job;
+}
+
+Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides, const ReadMethod& method) {
+  PARLEY_TRY(std::string text, read_whole(path, 16 << 20));  // settings are written by people
+  PARLEY_TRY(Toml toml, Toml::parse(text, path));
+  std::string learns = text;
+  for (const std::string& assignment : overrides) {
+    PARLEY_CHECK(toml.set(assignment));
+    text += "\n" + assignment;
+    if (!assignment.starts_with("privacy.ledger")) learns += "\n" + assignment;
+  }
+  PARLEY_TRY(Job job, parse_job(std::move(toml), path, Paths::kHere, method));
+  job.overrides = overrides;
+  job.digest = privacy::digest_of(text);
+  job.run = privacy::digest_of(learns);
+  return job;
+}
+
+}  // namespace parley::jobs

@@ -1,0 +1,131 @@
+// A job: what to learn, from whose data, how, and under which privacy. Written by a person in TOML,
+// public to every party.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parley/core/result.h"
+#include "parley/core/toml.h"
+#include "parley/glm/objective.h"
+#include "parley/privacy/units.h"
+#include "parley/rounds/exchange.h"
+
+namespace parley::jobs {
+
+enum class Partition { kSingle, kHorizontal, kVertical, kRelational };
+std::string_view name(Partition partition);
+
+enum class Scale {
+  kBounds,  // x / B_j with the public bound of the column
+  kNone,
+  kStandardize,  // (x - mean) / deviation, both computed from the data: never with privacy
+};
+
+struct DataSection {
+  Scale scale = Scale::kBounds;
+  bool unit_rows = false;       // then divide each row by its Euclidean norm
+  std::optional<double> bound;  // of every feature that no schema bounds
+  std::optional<double> label_bound;
+  std::optional<double> test_fraction;
+  std::optional<std::int64_t> features;  // number of columns of LIBSVM files
+};
+
+struct PrivacySection {
+  double epsilon = 1;
+  std::optional<double> delta;  // absent: 1/n^2, with the public number of records
+  privacy::Unit unit = privacy::Unit::kRecord;
+  privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
+  privacy::Against against = privacy::Against::kEveryone;
+  privacy::Calibration calibration = privacy::Calibration::kProved;
+  privacy::Smoothness smoothness = privacy::Smoothness::kBounds;
+  std::optional<double> derivative_bound;  // R; absent: from the loss and the label's bound
+  std::optional<std::int64_t> records;     // a public number of them: needed where the relation hides n
+  std::string ledger;                      // folder; empty: "ledger" beside the job
+};
+
+// Settings tried under privacy, the best kept: a random number of trials, each with settings drawn from the choices.
+struct TuneSection {
+  double trials = 10;                // expected number
+  double validation = 0.2;           // share of the training rows that scores are computed on
+  std::vector<std::string> choices;  // "section.key=value|value|..."
+};
+
+struct LabelsSection {
+  std::string party;
+  std::string column;
+  std::string positive;              // the class that becomes +1
+  std::vector<std::string> classes;  // all of them, where no party sees every one
+  bool declared_public = false;      // to the parties of a private run
+};
+
+struct PartySection {
+  std::string name;
+  std::string data;
+  std::string schema;                   // empty: none
+  std::string test;                     // empty: none
+  std::optional<std::int64_t> records;  // privacy.records of this party's table
+};
+
+// What a coordinated job says about its parties' files: nothing that a site would follow.
+enum class Paths {
+  kHere,     // read in this process
+  kAtSites,  // the sites' own business
+};
+
+struct Job;
+
+// The algorithm that a job names, with its settings. A job carries it; what it is, the catalog knows (catalog/method.h).
+class Method {
+ public:
+  virtual ~Method() = default;
+  [[nodiscard]] virtual Partition partition() const = 0;
+  // Records in `toml` what of the job the algorithm cannot do.
+  virtual void check(Toml& toml, const Job& job) const = 0;
+};
+// Reads the algorithm's own keys of the section. An error: there is no algorithm of the job's name.
+using ReadMethod = std::function<Result<std::shared_ptr<const Method>>(Toml& section, const Job& job)>;
+
+struct Job {
+  std::string file;    // where it was read; paths in it are relative to its folder
+  std::string digest;  // of its text and of what was set beside it; empty where it was not read from a file
+  // likewise, but for where a ledger was set to lie: names a run in one process, the same job's by the same name
+  std::string run;
+  std::string name;
+  Partition partition = Partition::kSingle;
+  glm::Objective objective;
+  std::string algorithm;
+  std::shared_ptr<const Method> method;  // what its name and settings stand for
+  std::optional<std::int64_t> seed;
+  DataSection data;
+  std::optional<PrivacySection> privacy;  // absent: the run is not private
+  std::optional<TuneSection> tune;
+  std::vector<std::string> overrides;  // that were applied to the file
+  LabelsSection labels;
+  // of a private run of parties with columns: exact parts of the model stay with them, not covered
+  bool keep_parts = false;
+  std::vector<PartySection> parties;
+  rounds::Rules rules;                     // for parties on other machines
+  std::optional<rounds::Network> network;  // for which the time of the run is told
+};
+
+// Reads and checks the whole job; `overrides` are "section.key=value". With every algorithm of this program:
+// catalog/read_job.h.
+Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides, const ReadMethod& method);
+Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const ReadMethod& method);
+
+// Whether the number of records is as private as they are: add-remove, or a client's.
+bool hides_count(const Job& job);
+
+// What a trainer or a reader says about a setting, with the job's name before it: they know sections and keys, and no
+// files.
+Error in_job(const Job& job, Error error);
+
+// Paths in a file are relative to the file's folder; addresses (postgresql://...) are left alone.
+std::string beside(const std::string& file, const std::string& path);
+
+}  // namespace parley::jobs

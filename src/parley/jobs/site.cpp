@@ -1,0 +1,119 @@
+#include "parley/jobs/site.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "parley/core/address.h"
+#include "parley/core/party_name.h"
+#include "parley/core/text.h"
+#include "parley/core/toml.h"
+#include "parley/data/csv.h"
+#include "parley/data/decompress.h"
+#include "parley/data/sniff.h"
+#include "parley/jobs/job.h"
+
+namespace parley::jobs {
+
+namespace {
+
+Place about(const Site& site, const char* key) {
+  return {site.file, 0, key};
+}
+
+// Feature 7 of a LIBSVM file is x7.
+bool is_number_of_feature(const std::string& name) {
+  return name.size() > 1 && name.front() == 'x' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
+}  // namespace
+
+Result<Site> read_site(const std::string& path, const std::vector<std::string>& algorithms) {
+  PARLEY_TRY(Toml toml, Toml::read(path));
+  Site site;
+  site.file = path;
+  Toml section = toml.table("site");
+  toml.require("site");
+  for (const char* key : {"name", "coordinator", "tls", "state"}) section.require(key);
+  section.text("name", site.name);
+  if (const std::string_view flaw = flaw_of_party_name(site.name);
+      section.kind("name") == Toml::Kind::kText && !flaw.empty())
+    section.reject("name", flaw, site.name);
+  section.text("coordinator", site.coordinator);
+  section.text("tls", site.tls);
+  section.text("state", site.state);
+  section.text("ledger", site.ledger);
+  Toml data = toml.table("data");
+  toml.require("data");
+  data.require("path");
+  data.text("path", site.data);
+  data.text("schema", site.schema);
+  data.texts("classes", site.classes);
+  Toml limits = toml.table("limits");
+  std::vector<std::string> allowed;
+  if (limits.texts("algorithms", allowed)) site.limits.algorithms = std::move(allowed);
+  limits.texts("never", site.limits.never);
+  limits.integer("minimum_records", site.limits.minimum_records, at_least(1));
+  limits.boolean("without_privacy", site.limits.without_privacy);
+  std::optional<double> epsilon, delta;
+  limits.number("epsilon", epsilon, above(0));
+  if (limits.number("delta", delta, above(0)) && !(*delta < 1)) limits.reject("delta", "must be below 1");
+  if (epsilon.has_value() != delta.has_value())
+    limits.reject(epsilon ? "epsilon" : "delta", "epsilon and delta are one limit: give both or neither");
+  limits.choice<privacy::Neighbours>(
+      "neighbours", site.limits.neighbours,
+      {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
+  limits.choice<privacy::Unit>("unit", site.limits.unit,
+                               {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
+  limits.boolean("public_labels", site.limits.public_labels);
+  limits.boolean("public_ids", site.limits.public_ids);
+  limits.integer("records", site.limits.records, at_least(1));
+  PARLEY_CHECK(toml.finish());
+  PARLEY_CHECK(check_address(site.coordinator, about(site, "site.coordinator"), PortZero::kRefused));
+  if (epsilon) {
+    PARLEY_TRY(const privacy::Epsilon most, privacy::Epsilon::make(*epsilon));
+    PARLEY_TRY(const privacy::Delta rarely, privacy::Delta::make(*delta));
+    site.limits.budget = privacy::Budget{most, rarely, privacy::Composition::kPlans};
+  }
+  for (const std::string& name : site.limits.algorithms.value_or(std::vector<std::string>{}))
+    if (std::find(algorithms.begin(), algorithms.end(), name) == algorithms.end())
+      return fail(
+          bad_input(about(site, "limits.algorithms"), "unknown algorithm" + suggestion(name, algorithms), name));
+  if (site.ledger.empty()) site.ledger = (std::filesystem::path(site.state) / "ledger").string();
+  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema})
+    *file = beside(path, *file);
+  return site;
+}
+
+Result<void> check_files(const Site& site) {
+  const data::OpenBytes open = [&] { return data::open_bytes(site.data); };
+  PARLEY_CHECK(open());
+  std::optional<data::Schema> schema;
+  if (!site.schema.empty()) {
+    PARLEY_TRY(schema, data::read_schema(site.schema));
+  }
+  if (site.limits.never.empty()) return {};
+  auto format = schema ? schema->format : data::Format::kDetect;
+  if (format == data::Format::kDetect && schema && !schema->columns.empty()) format = data::Format::kCsv;
+  if (format == data::Format::kDetect) {
+    PARLEY_TRY(format, data::sniff_format(open));
+  }
+  std::vector<std::string> known;
+  if (format == data::Format::kCsv) {
+    PARLEY_TRY(known, data::csv_names(open, site.data, schema ? &*schema : nullptr));
+  }
+  if (schema)
+    for (const data::ColumnSchema& column : schema->columns) {
+      known.push_back(column.name);
+      for (const std::string& level : column.levels) known.push_back(column.name + "=" + level);
+    }
+  for (const std::string& name : site.limits.never) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (format == data::Format::kLibsvm && is_number_of_feature(name)) continue;
+    return fail(bad_input(about(site, "limits.never"),
+                          "names no column of this site's table or schema" + suggestion(name, known), name));
+  }
+  return {};
+}
+
+}  // namespace parley::jobs

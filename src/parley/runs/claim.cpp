@@ -1,0 +1,100 @@
+#include "parley/runs/claim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "parley/core/text.h"
+#include "parley/privacy/accounting/statement.h"
+
+namespace parley::runs {
+
+namespace {
+
+// Noise above this share of the largest possible signal is worth a warning.
+constexpr double kLoud = 0.5;
+
+}  // namespace
+
+Covered covered_by(const jobs::Job& job) {
+  return job.keep_parts ? Covered::kMessages : Covered::kModel;
+}
+
+std::string against_whom(const PrivacyReport& report) {
+  if (report.unit == privacy::Unit::kClient)
+    return "a coordinator that hands on keys as they are, together with one other client";
+  return std::string(privacy::name(report.against));
+}
+
+void stamp(const PrivacyReport& report, models::Provenance& provenance) {
+  provenance.privacy = report.statement;
+  provenance.claimed = report.claimed;
+  provenance.covered = report.claimed && report.covered == Covered::kModel;
+}
+
+std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed) {
+  std::string text =
+      fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
+                  privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3),
+                  privacy::name(report.unit), privacy::name(report.neighbours), against_whom(report),
+                  privacy::in_words(report.epsilon, report.delta, report.neighbours, report.unit));
+  if (report.neighbours == privacy::Neighbours::kAddRemove)
+    text +=
+        " How many records there are is covered too: the number that the job states stands for it, and tables of up to "
+        "four times as many "
+        "are meant.";
+  if (report.unit == privacy::Unit::kClient)
+    text +=
+        " It holds against the coordinator and any one other client together, computationally: parts of a sum are "
+        "masked. It trusts the "
+        "clients to add their noise, and the coordinator to hand on their keys as they are.";
+  if (report.calibration == privacy::Calibration::kPaper)
+    text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
+  const bool model = report.covered == Covered::kModel;
+  if (report.holding == privacy::Holding::kSameRecords)
+    text +=
+        " Each party has a part of every record and charges for its own part; the costs of the parties of a record add "
+        "up.";
+  text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
+          : report.holding == privacy::Holding::kSameRecords
+              ? " The model is covered: each party released its part of it once, with noise."
+              : " The model is covered.";
+  text += " Objective, metrics, notes and times are computed from the data itself and are for its holder only.";
+  if (report.claimed) return text;
+  return fmt::format(
+             "Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the "
+             "operating "
+             "system {} would have ",
+             seed.value_or(0), model ? "the model" : "what is sent") +
+         text;
+}
+
+void judge_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records) {
+  const char* many = report.unit == privacy::Unit::kClient ? "clients" : "records";
+  for (const privacy::Event& event : plan.events)
+    report.noise_to_signal =
+        std::max(report.noise_to_signal, noise_to_signal(event.mechanism, records, report.neighbours));
+  if (report.noise_to_signal > kLoud)
+    report.notes.push_back(fmt::format(
+        "epsilon {} is small for {} {}: the noise of a release is {:.2g} times the largest signal that any data "
+        "could have; expect a model that says little",
+        epsilon, with_commas(static_cast<long long>(records)), many, report.noise_to_signal));
+}
+
+double noise_to_signal(const privacy::Mechanism& mechanism, std::size_t records, privacy::Neighbours neighbours) {
+  // The largest signal is what n records contribute together, in sensitivities.
+  const double signal = static_cast<double>(records) / (neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1);
+  if (const auto* selection = std::get_if<privacy::Exponential>(&mechanism)) return 2 / selection->epsilon / signal;
+  if (const auto* selection = std::get_if<privacy::Pure>(&mechanism)) return 2 / selection->epsilon / signal;
+  if (const auto* value = std::get_if<privacy::Gaussian>(&mechanism)) return value->sigma / value->sensitivity / signal;
+  if (const auto* value = std::get_if<privacy::DiscreteGaussian>(&mechanism))
+    return value->sigma / value->sensitivity / signal;
+  if (const auto* value = std::get_if<privacy::DiscreteLaplace>(&mechanism))
+    return std::sqrt(2.0) * value->scale / value->sensitivity / signal;
+  if (const auto* batch = std::get_if<privacy::SubsampledGaussian>(&mechanism))
+    return batch->noise_multiplier / (batch->sampling_rate * static_cast<double>(records));
+  return 0;
+}
+
+}  // namespace parley::runs

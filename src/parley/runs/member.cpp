@@ -1,0 +1,142 @@
+#include "parley/runs/member.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "parley/catalog/federation.h"
+#include "parley/catalog/method.h"
+
+namespace parley::runs {
+
+namespace {
+
+// Of the ids and their ends, by FNV-1a; never 0 where there are ids.
+std::int64_t digest(const std::vector<std::string>& ids) {
+  if (ids.empty()) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](char c) { hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3; };
+  for (const std::string& id : ids) {
+    for (const char c : id) add(c);
+    add('\0');
+  }
+  return static_cast<std::int64_t>(hash | 1);
+}
+
+// Of everything that the party trains on; never 0. A table has millions of numbers, so each is one step, and every step
+// is a bijection of what came before.
+std::int64_t digest(const data::Dataset& table) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  std::uint64_t hash = kOdd;
+  const auto add = [&](std::uint64_t word) {
+    hash = (hash ^ word) * kOdd;
+    hash ^= hash >> 32;
+  };
+  add(table.rows());
+  for (linalg::Index j = 0; j < table.features.cols(); ++j)
+    table.features.for_each_in_column(j, [&](linalg::Index row, double value) {
+      if (value == 0) return;  // stored or not
+      const std::uint64_t place = (static_cast<std::uint64_t>(j) << 32) + static_cast<std::uint64_t>(row) + 1;
+      add(std::bit_cast<std::uint64_t>(value) ^ (place * kOdd));
+    });
+  for (const double label : table.labels.values) add(std::bit_cast<std::uint64_t>(label));
+  add(static_cast<std::uint64_t>(digest(table.ids)));
+  return static_cast<std::int64_t>(hash | 1);
+}
+
+// Of a column that is left out, its name alone: readers of other tables need that to leave it out too.
+data::Schema used(data::Schema schema) {
+  for (data::ColumnSchema& column : schema.columns)
+    if (column.type == data::ColumnType::kIgnore)
+      column = {.name = column.name, .type = column.type, .confirmed = column.confirmed};
+  return schema;
+}
+
+}  // namespace
+
+// A site knows of itself alone; in a simulation from a seed the parties' noise must differ all the same.
+std::optional<std::int64_t> noise_seed(const jobs::Job& job, int party) {
+  if (!job.seed) return std::nullopt;
+  return *job.seed + 1000003LL * party;
+}
+
+Result<void> open_site(const jobs::Job& job, const glm::Objective& objective, Member& member, const PaidRun& run) {
+  PARLEY_CHECK(catalog::check_federated(job));
+  catalog::PartyTable& table = member.table;
+  jobs::Job own = job;
+  own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
+  own.seed = noise_seed(job, table.number);
+  // How many records a client has is as private as they are: what is public is how many clients there are.
+  if (job.privacy->unit == privacy::Unit::kClient) own.privacy->records = static_cast<std::int64_t>(job.parties.size());
+  PARLEY_TRY(member.site,
+             PrivateSite::open(own, table.train, table.features, objective, PrivateSite::Purpose::kTraining, run));
+  table.features = member.site->features();
+  table.terms = {member.site, &member.site->terms()};
+  return {};
+}
+
+jobs::Introduction introduce(const Member& member) {
+  const catalog::PartyTable& table = member.table;
+  const PrivateSite* site = member.site.get();
+  const data::Dataset& train = table.train;
+  jobs::Introduction said;
+  said.party = table.party;
+  said.rows = static_cast<std::int64_t>(site != nullptr ? site->facts().records : train.rows());
+  if (site != nullptr && site->purse().unit == privacy::Unit::kClient) said.rows = 0;
+  // Who the records are about is said only where the parties must have the same.
+  if (table.aligned && member.ids_are_public) said.alignment = digest(train.ids);
+  if (!table.aligned && site == nullptr) said.alignment = digest(train);
+  if (site != nullptr)
+    said.row_norm = site->facts().row_bound;  // public
+  else
+    for (const double squares : table.features.row_squared_norms())
+      said.row_norm = std::max(said.row_norm, std::sqrt(squares));
+  said.column_count = static_cast<int>(train.columns.size());
+  if (const auto first = catalog::first_number(train.columns))
+    said.first_number = *first;
+  else
+    said.columns = train.columns.list();
+  for (const double bound : train.bounds) said.bounds.push_back(std::isfinite(bound) ? bound : 0.0);
+  said.scales = table.scaling.scales;
+  said.centers = table.scaling.centers;
+  said.labels = !train.labels.values.empty();
+  said.classes = train.labels.classes;
+  said.schema = data::to_toml(used(train.schema));
+  if (site != nullptr) {
+    const Quote& quote = site->quote();
+    said.plan = privacy::to_json(quote.plan);
+    said.epsilon = quote.epsilon;
+    said.delta = quote.delta;
+    said.derivative_bound = site->terms().derivative_bound;
+  }
+  return said;
+}
+
+namespace {
+
+rounds::GateOfRound gate_of(const Member& member) {
+  if (!member.site) return rounds::without_privacy(privacy::Unprotected{});
+  return [site = member.site](std::int64_t round) -> Result<privacy::Gate*> {
+    PARLEY_CHECK(site->gate().begin_round(round));
+    return &site->gate();
+  };
+}
+
+}  // namespace
+
+Result<rounds::Admission> admission_of(const jobs::Job& job, const Member& member) {
+  const catalog::Federation& federation = *catalog::federation_of(job);
+  PARLEY_TRY(std::unique_ptr<rounds::Responder> party, federation.responder(job, member.table, gate_of(member)));
+  rounds::Admission admission;
+  admission.party = std::move(party);
+  if (!job.privacy) admission.rounds = federation.rounds(job);  // of a private run its gate counts what it draws
+  if (const auto& site = member.site) {
+    PARLEY_CHECK(site->expect([&](privacy::Gate& gate) { return federation.reserve(job, member.table, gate); }));
+    admission.drawn = [site] { return wire::encode(site->gate().progress()); };
+    admission.leaving = [site](std::int64_t round, std::string_view answer) { return site->leaving(round, answer); };
+  }
+  admission.introduction = wire::encode(introduce(member));
+  return admission;
+}
+
+}  // namespace parley::runs

@@ -1,0 +1,48 @@
+// What comes out of a run, wherever its parties are: the same for train, coordinate and MPI.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parley/algorithms/parts/fit.h"
+#include "parley/core/result.h"
+#include "parley/jobs/job.h"
+#include "parley/models/score.h"
+#include "parley/models/trained.h"
+#include "parley/rounds/meter.h"
+#include "parley/runs/claim.h"
+#include "parley/runs/coordinate.h"
+#include "parley/wire/encode.h"
+
+namespace parley::runs {
+
+// A part of a model that only its party has.
+struct PartElsewhere {
+  std::string party;
+  std::size_t columns = 0;
+  std::string path = {};  // at that party
+};
+
+struct Outcome {
+  models::Trained trained;             // of a federation whose parties keep their parts: the first of them
+  std::vector<models::Trained> parts;  // of a federation
+  std::vector<PartElsewhere> elsewhere;
+  std::optional<rounds::Communication> communication;
+  algorithms::Fit fit;
+  models::Scored train;
+  std::optional<models::Scored> test;
+  std::optional<PrivacyReport> privacy;  // absent: the run was not private
+  std::vector<std::string> notes;        // what the readers want a person to know
+  double read_seconds = 0;
+  double train_seconds = 0;
+  double wait_seconds = 0;  // for parties on other machines; not in train_seconds
+};
+
+// Of a run of rounds. `memories`: of the parties in this program, in their order; none where they are elsewhere. `reports`:
+// of their sites, where those are in this program; else each party's part of the claim follows from what it said. What
+// only the rows can tell - objective and metrics - is left open.
+Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::span<const wire::Bytes> memories,
+                           std::vector<PrivacyReport> reports = {});
+
+}  // namespace parley::runs

@@ -1,0 +1,208 @@
+#include "parley/runs/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "parley/algorithms/parts/smoothness.h"
+#include "parley/catalog/federation.h"
+#include "parley/catalog/method.h"
+#include "parley/catalog/party_table.h"
+#include "parley/core/text.h"
+#include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/accounting/statement.h"
+#include "parley/privacy/ledger/ledger_folder.h"
+#include "parley/runs/report.h"
+
+namespace parley::runs {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr double kQuiet = 0.1;      // noise over the largest signal that leaves something to learn
+constexpr int kManyTimes = 4;       // the suggested steps: noise beyond that is worth a word
+constexpr int kTrainerVectors = 6;  // margins, derivatives, sums, weights and their copies, about
+
+// The steps that the ledger's budget would still charge.
+Result<std::int64_t> steps_that_fit(const jobs::Job& job, privacy::Gate& gate, JobPlan& plan) {
+  if (job.privacy->ledger.empty()) return plan.steps;
+  PARLEY_TRY(const bool there, privacy::holds_database(job.privacy->ledger));
+  if (!there) return plan.steps;
+  PARLEY_TRY(privacy::Ledger ledger, privacy::Ledger::open_read_only(job.privacy->ledger));
+  return ledger.steps_that_fit({job.parties.front().name, job.privacy->unit, job.privacy->neighbours},
+                               gate.requests().back());
+}
+
+void describe_releases(const jobs::Job& job, JobPlan& plan) {
+  const privacy::Neighbours neighbours = job.privacy->neighbours;
+  const double total = privacy::zcdp_of(plan.privacy->plan).value_or(0);
+  for (const privacy::Event& event : plan.privacy->plan.events) {
+    const double cost = privacy::zcdp_of({neighbours, {event}}).value_or(0);
+    plan.releases.push_back({event, noise_to_signal(event.mechanism, plan.records, neighbours),
+                             std::isfinite(total) && total > 0 ? cost / total : 0});
+  }
+  // Noise per step grows as the square root of the number of steps.
+  const double loudest = plan.privacy->noise_to_signal;
+  if (plan.steps > 0 && loudest > 0) {
+    const double quiet = static_cast<double>(plan.steps) * (kQuiet / loudest) * (kQuiet / loudest);
+    if (quiet < 0.9 * static_cast<double>(plan.steps)) plan.quiet_steps = static_cast<std::int64_t>(std::floor(quiet));
+  }
+}
+
+void warn(const jobs::Job& job, JobPlan& plan) {
+  const double loudest = plan.privacy->noise_to_signal;
+  if (loudest >= 1)
+    plan.warnings.push_back(fmt::format(
+        "this job cannot work at n = {} and epsilon = {}: the noise of a release is {:.3g} times the largest "
+        "signal that any data could have",
+        with_commas(static_cast<long long>(plan.records)), job.privacy->epsilon, loudest));
+  else if (loudest > kQuiet * 1.05)
+    plan.warnings.push_back(fmt::format(
+        "noise is {:.2g} of the largest signal that any data could have; real signals are smaller", loudest));
+  if (plan.quiet_steps && *plan.quiet_steps >= 1)
+    plan.warnings.push_back(fmt::format("with {} instead of {} it would stay below {}",
+                                        counted(*plan.quiet_steps, "step"), with_commas(plan.steps), kQuiet));
+  if (plan.suggested_steps && plan.steps > kManyTimes * *plan.suggested_steps)
+    plan.warnings.push_back(
+        fmt::format("{} steps share the budget where the number of records, the columns, the radius and the target "
+                    "suggest {}; each is "
+                    "noisier for it: leave algorithm.iterations out",
+                    with_commas(plan.steps), with_commas(*plan.suggested_steps)));
+  if (job.tune)
+    plan.warnings.emplace_back(
+        "the job tunes: this is one run at the whole target; each run of the search would have about half of its "
+        "epsilon, and more noise");
+  if (plan.fitting_steps < plan.steps)
+    plan.warnings.push_back(fmt::format("the ledger's budget holds {} of {}: the run would stop there (exit 3)",
+                                        with_commas(plan.fitting_steps), counted(plan.steps, "step")));
+}
+
+std::string noise_of(const privacy::Mechanism& mechanism) {
+  if (const auto* e = std::get_if<privacy::Exponential>(&mechanism))
+    return fmt::format("epsilon {:.4g} each", e->epsilon);
+  if (const auto* e = std::get_if<privacy::Pure>(&mechanism)) return fmt::format("epsilon {:.4g} each", e->epsilon);
+  if (const auto* e = std::get_if<privacy::Gaussian>(&mechanism))
+    return fmt::format("deviation {:.4g} sensitivities", e->sigma / e->sensitivity);
+  if (const auto* e = std::get_if<privacy::DiscreteLaplace>(&mechanism))
+    return fmt::format("scale {:.4g} sensitivities", e->scale / e->sensitivity);
+  if (const auto* e = std::get_if<privacy::SubsampledGaussian>(&mechanism))
+    return fmt::format("multiplier {:.4g}, rate {:.4g}", e->noise_multiplier, e->sampling_rate);
+  return "";
+}
+
+}  // namespace
+
+Result<JobPlan> plan_job(const jobs::Job& job) {
+  const catalog::Method& method = catalog::method_of(job);
+  if (method.federation)
+    return fail(bad_input({job.file, 0, "job.partition"}, "plans are for single-site jobs in this version",
+                          name(job.partition)));
+  PARLEY_TRY(const catalog::PartyTable data, catalog::read_alone(job, catalog::files_of(job.parties.front())));
+  const glm::Objective objective = catalog::objective_of(job, data.train.labels.classes);
+  JobPlan plan;
+  plan.records = data.train.rows();
+  plan.columns = static_cast<std::size_t>(data.features.cols());
+  plan.memory_bytes = data.features.bytes() + kTrainerVectors * sizeof(double) * (plan.records + plan.columns) *
+                                                  static_cast<std::size_t>(objective.classes);
+  if (!job.privacy) return plan;
+  PARLEY_TRY(const auto site,
+             PrivateSite::open(job, data.train, data.features, objective, PrivateSite::Purpose::kRehearsal));
+  plan.records = site->facts().records;  // which the plan is made from
+  // How many entries a table has is not public: a power of two tells its holder enough.
+  plan.memory_bytes = std::bit_ceil(plan.memory_bytes);
+  const algorithms::Problem problem{site->features(), data.train.labels.values, objective, &site->terms()};
+  const auto fit = method.train(problem, {});
+  if (site->gate().requests().empty()) {
+    if (!fit) return fail(fit.error());
+    return fail(failed(fmt::format("{} released nothing: there is nothing to plan", job.algorithm)));
+  }
+  plan.steps = site->gate().requests().back().steps;
+  PARLEY_TRY(const auto smoothness, algorithms::plan_smoothness(site->terms()));
+  if (smoothness) plan.smoothness_floor = smoothness->floor;
+  PARLEY_TRY(plan.privacy, site->report());
+  PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(plan.privacy->plan, site->terms().target.delta));
+  plan.privacy->epsilon = account.epsilon;
+  plan.privacy->delta = account.delta;
+  plan.privacy->accountant = privacy::name(account.chosen);
+  describe_releases(job, plan);
+  const catalog::Row& row = method.row();
+  if (row.risk)
+    plan.risk = row.risk(static_cast<double>(plan.records), static_cast<double>(plan.columns), site->terms().target);
+  if (row.suggested_steps) plan.suggested_steps = row.suggested_steps(problem);
+  PARLEY_TRY(plan.fitting_steps, steps_that_fit(job, site->gate(), plan));
+  warn(job, plan);
+  return plan;
+}
+
+std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
+  Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}};
+  if (!plan.privacy) json["memory_bytes"] = plan.memory_bytes;
+  json["privacy"] = nullptr;
+  if (plan.privacy) {
+    json["privacy"] = {{"epsilon", plan.privacy->epsilon},
+                       {"delta", plan.privacy->delta},
+                       {"unit", privacy::name(plan.privacy->unit)},
+                       {"neighbours", privacy::name(plan.privacy->neighbours)},
+                       {"against", against_whom(*plan.privacy)},
+                       {"accountant", plan.privacy->accountant},
+                       {"derivative_bound", plan.privacy->derivative_bound},
+                       {"steps", plan.steps},
+                       {"steps_the_budget_holds", plan.fitting_steps},
+                       {"steps_suggested", std::min(plan.suggested_steps.value_or(plan.steps),
+                                                    std::max<std::int64_t>(1, plan.quiet_steps.value_or(plan.steps)))},
+                       {"noise_to_signal", plan.privacy->noise_to_signal},
+                       {"smoothness_floor", plan.smoothness_floor ? Json(*plan.smoothness_floor) : Json(nullptr)},
+                       {"releases", Json::array()}};
+    for (const PlannedRelease& release : plan.releases) {
+      Json event = Json::parse(privacy::to_json(release.event));
+      event["noise_to_signal"] = release.noise_to_signal;
+      event["share"] = release.share;
+      json["privacy"]["releases"].push_back(std::move(event));
+    }
+    json["privacy"]["excess_risk"] =
+        plan.risk ? Json{{"order", plan.risk->formula}, {"value", plan.risk->value}} : Json(nullptr);
+  }
+  json["warnings"] = plan.warnings;
+  if (plan.privacy) json["simulation"] = {{"covered", false}, {"memory_bytes", plan.memory_bytes}};
+  return json.dump(1);
+}
+
+std::string plan_table(const jobs::Job& job, const JobPlan& plan) {
+  std::string table = fmt::format("{}: {} by {}\n\n", job.name, glm::name(job.objective.task), job.algorithm);
+  const auto line = [&](const char* name, const std::string& value) {
+    table += fmt::format("  {:<18} {}\n", name, value);
+  };
+  line("records", with_commas(static_cast<long long>(plan.records)));
+  line("columns", with_commas(static_cast<long long>(plan.columns)));
+  const std::string memory = fmt::format("about {:.1f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20));
+  if (!plan.privacy) line("memory", memory);
+  if (!plan.privacy) return table + "\n  This run would not be private: the job has no [privacy] section.\n";
+  line("steps", with_commas(plan.steps));
+  line("cost", fmt::format("epsilon {} at delta {} ({}), for one {}, {} neighbours",
+                           privacy::rounded_up(plan.privacy->epsilon, 4), privacy::rounded_up(plan.privacy->delta, 3),
+                           plan.privacy->accountant, privacy::name(plan.privacy->unit),
+                           privacy::name(plan.privacy->neighbours)));
+  if (plan.smoothness_floor)
+    line("smoothness",
+         fmt::format("one release before the steps; no column counts for less than {:.2g} of its bound's constant",
+                     *plan.smoothness_floor));
+  if (plan.risk) line("excess risk", fmt::format("order of {} = {:.3g}", plan.risk->formula, plan.risk->value));
+  table +=
+      fmt::format("\n  {:<22} {:>10}  {:<34} {:>16} {:>8}\n", "release", "count", "noise", "noise / signal", "share");
+  for (const PlannedRelease& release : plan.releases)
+    table += fmt::format("  {:<22} {:>10}  {:<34} {:>16.3g} {:>7.0f} %\n", privacy::name(release.event.mechanism),
+                         with_commas(release.event.count), noise_of(release.event.mechanism), release.noise_to_signal,
+                         100 * release.share);
+  table += "  (signal: the largest that any data of this many records could have; share: of the privacy cost)\n";
+  for (const std::string& warning : plan.warnings) table += "  warning: " + warning + "\n";
+  table += fmt::format("\n  {}\n", kNotCovered);
+  line("memory", memory);
+  return table;
+}
+
+}  // namespace parley::runs

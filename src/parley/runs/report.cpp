@@ -1,0 +1,381 @@
+#include "parley/runs/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "parley/core/text.h"
+#include "parley/core/version.h"
+#include "parley/privacy/accounting/statement.h"
+
+namespace parley::runs {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct NamedMetric {
+  const char* key;
+  const char* shown;
+  std::optional<double> glm::Metrics::*value;
+};
+constexpr NamedMetric kMetrics[] = {{"accuracy", "accuracy", &glm::Metrics::accuracy},
+                                    {"balanced_accuracy", "balanced accuracy", &glm::Metrics::balanced_accuracy},
+                                    {"auc", "AUC", &glm::Metrics::auc},
+                                    {"ks", "KS", &glm::Metrics::ks},
+                                    {"log_loss", "log loss", &glm::Metrics::log_loss},
+                                    {"rmse", "RMSE", &glm::Metrics::rmse},
+                                    {"r2", "R2", &glm::Metrics::r_squared},
+                                    {"deviance", "deviance", &glm::Metrics::deviance}};
+
+// Whether the number of rows may be told. Where it is hidden, so is what is summed over the rows instead of averaged.
+enum class RowCount { kTold, kHidden };
+
+RowCount row_count(const jobs::Job& job) {
+  return hides_count(job) ? RowCount::kHidden : RowCount::kTold;
+}
+
+bool is_told(const NamedMetric& metric, RowCount count) {
+  return count == RowCount::kTold || metric.value != &glm::Metrics::deviance;
+}
+
+Json to_json(const models::Scored& scored, RowCount count = RowCount::kTold) {
+  Json json;
+  json["rows"] = count == RowCount::kTold ? Json(scored.rows) : Json(nullptr);
+  for (const NamedMetric& metric : kMetrics)
+    if (const auto value = scored.metrics.*metric.value; value && is_told(metric, count)) json[metric.key] = *value;
+  const auto defined = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  if (const auto& support = scored.support)
+    json["support"] = {{"true_positives", support->correct},   {"missing", support->missed},
+                       {"spurious", support->incorrect},       {"precision", defined(support->precision())},
+                       {"recall", defined(support->recall())}, {"f1", defined(support->f1())}};
+  return json;
+}
+
+const char* reason(algorithms::Stop stop) {
+  switch (stop) {
+    case algorithms::Stop::kConverged:
+      return "converged";
+    case algorithms::Stop::kIterations:
+      return "iterations";
+    case algorithms::Stop::kInterrupted:
+      return "interrupted";
+    case algorithms::Stop::kStalled:
+      return "stalled";
+    case algorithms::Stop::kBudgetEnded:
+      return "budget-ended";
+  }
+  return "?";
+}
+
+// A run that could not reach what it promises is not done, though its best model is kept.
+const char* status(algorithms::Stop stop) {
+  if (stop == algorithms::Stop::kInterrupted) return "interrupted";
+  if (stop == algorithms::Stop::kBudgetEnded) return "budget-ended";
+  return stop == algorithms::Stop::kStalled ? "stalled" : "done";
+}
+
+const char* shown(algorithms::Certificate certificate) {
+  switch (certificate) {
+    case algorithms::Certificate::kNone:
+      return "none";
+    case algorithms::Certificate::kDualityGap:
+      return "duality gap";
+    case algorithms::Certificate::kFrankWolfeGap:
+      return "Frank-Wolfe gap";
+    case algorithms::Certificate::kGradientNorm:
+      return "gradient norm";
+  }
+  return "?";
+}
+
+// Of a long history every so-many-th point is written, and the last.
+constexpr std::size_t kMostPoints = 10000;
+
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json to_json(const PrivacyReport& privacy) {
+  Json events = Json::array();
+  for (const privacy::Event& event : privacy.plan.events) events.push_back(Json::parse(privacy::to_json(event)));
+  Json json{{"claimed", privacy.claimed},
+            {"epsilon", finite(privacy.epsilon)},
+            {"delta", privacy.delta},
+            {"unit", privacy::name(privacy.unit)},
+            {"neighbours", privacy::name(privacy.neighbours)},
+            {"against", against_whom(privacy)},
+            {"accountant", privacy.accountant},
+            {"calibration", privacy.calibration == privacy::Calibration::kProved ? "proved" : "paper"},
+            {"releases", privacy.releases},
+            {privacy.unit == privacy::Unit::kClient ? "clients" : "records", privacy.records},
+            {"derivative_bound", privacy.derivative_bound},
+            {"noise_to_signal", privacy.noise_to_signal},
+            {"events", std::move(events)},
+            {"ledger", privacy.ledger.empty() ? Json(nullptr)  // each party's own
+                                              : Json{{"folder", privacy.ledger},
+                                                     {"budget_epsilon", privacy.budget.epsilon.value()},
+                                                     {"budget_delta", privacy.budget.delta.value()},
+                                                     {"spent_epsilon", finite(privacy.spent_epsilon)},
+                                                     {"spent_delta", privacy.spent_delta}}},
+            {"statement", privacy.statement}};
+  if (!privacy.chosen.empty())
+    json["tuned"] = {{"settings", privacy.chosen}, {"epsilon_of_a_run", privacy.run_epsilon}};
+  return json;
+}
+
+std::string shown(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "-";
+}
+
+// Of the model as a whole, wherever its parts are.
+struct ModelSize {
+  std::size_t columns = 0;
+  std::size_t weights = 0;
+  std::size_t nonzeros = 0;
+  double l1_norm = 0;
+
+  void add(const glm::Model& model) {
+    columns += model.columns.size();
+    weights += model.weights.size();
+    nonzeros += glm::nonzeros(model.weights);
+    for (const double w : model.weights) l1_norm += std::abs(w);
+  }
+};
+ModelSize model_size(const Outcome& outcome) {
+  ModelSize size;
+  for (const models::Trained& part : outcome.parts) size.add(part.model);
+  if (outcome.parts.empty()) size.add(outcome.trained.model);
+  return size;
+}
+
+// Of a private model whose parts are not covered, the file is all that tells of its weights.
+bool weights_are_told(const Outcome& outcome) {
+  return !outcome.privacy || outcome.privacy->covered == Covered::kModel;
+}
+
+// Where its parts are elsewhere, nobody here knows its weights.
+Json model_json(const Outcome& outcome, const ReportContext& context) {
+  if (outcome.elsewhere.empty()) {
+    const ModelSize size = model_size(outcome);
+    const bool told = weights_are_told(outcome);
+    return {{"path", context.model_path},
+            {"columns", size.columns},
+            {"nonzeros", told ? Json(size.nonzeros) : Json(nullptr)},
+            {"l1_norm", told ? Json(size.l1_norm) : Json(nullptr)}};
+  }
+  std::size_t columns = 0;
+  Json parts = Json::array();
+  for (const PartElsewhere& part : outcome.elsewhere) {
+    columns += part.columns;
+    parts.push_back({{"party", part.party}, {"columns", part.columns}, {"path", part.path}});
+  }
+  return {{"path", nullptr},
+          {"columns", columns},
+          {"nonzeros", nullptr},
+          {"l1_norm", nullptr},
+          {"parts", std::move(parts)}};
+}
+
+Json to_json(const jobs::Job& job, const std::optional<rounds::Communication>& communication) {
+  const rounds::Communication sent = communication.value_or(rounds::Communication{});
+  const rounds::Traffic total = sent.total();
+  Json json = {{"uplink_bytes", total.up},
+               {"downlink_bytes", total.down},
+               {"rounds", sent.rounds},
+               {"per_party", Json::array()}};
+  for (std::size_t p = 0; p < sent.per_party.size(); ++p)
+    json["per_party"].push_back({{"party", job.parties[p].name},
+                                 {"uplink_bytes", sent.per_party[p].up},
+                                 {"downlink_bytes", sent.per_party[p].down},
+                                 {"rounds_answered", sent.answered[p]}});
+  json["around_bytes"] = {{"uplink", sent.around.up}, {"downlink", sent.around.down}};
+  if (job.network) json["network_seconds"] = rounds::network_seconds(sent, *job.network);
+  return json;
+}
+
+Json objective_json(const Outcome& outcome) {
+  Json json = {{"final", finite(outcome.fit.objective)},
+               {"certificate", shown(outcome.fit.certificate)},
+               {"gap", finite(outcome.fit.gap)},
+               {"history", Json::array()}};
+  const std::vector<double>& history = outcome.fit.history;
+  const std::size_t every = std::max<std::size_t>(1, (history.size() + kMostPoints - 1) / kMostPoints);
+  json["history_every"] = every;
+  for (std::size_t i = 0; i < history.size(); i += every) json["history"].push_back(finite(history[i]));
+  if (!history.empty() && (history.size() - 1) % every != 0) json["history"].push_back(finite(history.back()));
+  return json;
+}
+
+Json metrics_json(const jobs::Job& job, const Outcome& outcome) {
+  const RowCount count = row_count(job);
+  return {{"train", to_json(outcome.train, count)},
+          {"test", outcome.test ? to_json(*outcome.test, count) : Json(nullptr)}};
+}
+
+Json time_json(const Outcome& outcome, const ReportContext& context) {
+  return {{"total_seconds", context.total_seconds},
+          {"read_seconds", outcome.read_seconds},
+          {"compute_seconds", outcome.train_seconds},
+          {"wait_seconds", outcome.wait_seconds}};
+}
+
+// What a private run tells the holder of its data, and no claim covers. How long a search took tells how many runs it
+// had, of which the best alone is released: of a tuned run no time is told to anybody.
+Json simulation_json(const jobs::Job& job, const Outcome& outcome, const ReportContext& context) {
+  Json json = {{"covered", false}, {"objective", objective_json(outcome)}, {"metrics", metrics_json(job, outcome)}};
+  if (!job.tune) json["time"] = time_json(outcome, context);
+  json["notes"] = outcome.notes;
+  return json;
+}
+
+}  // namespace
+
+std::string result_json(const jobs::Job& job, const Outcome& outcome, const ReportContext& context) {
+  Json json;
+  json["status"] = status(outcome.fit.stop);
+  json["job"] = job.name;
+  json["algorithm"] = job.algorithm;
+  json["rounds"] = outcome.fit.iterations;
+  json["stop_reason"] = reason(outcome.fit.stop);
+  if (!outcome.privacy) {
+    json["objective"] = objective_json(outcome);
+    json["metrics"] = metrics_json(job, outcome);
+  }
+  json["model"] = model_json(outcome, context);
+  json["privacy"] = outcome.privacy ? to_json(*outcome.privacy)
+                                    : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
+  json["communication"] = to_json(job, outcome.communication);
+  if (!outcome.privacy) {
+    json["time"] = time_json(outcome, context);
+    json["notes"] = outcome.notes;
+  }
+  json["seed"] = job.seed ? Json(*job.seed) : Json(nullptr);
+  json["version"] = kVersion;
+  if (outcome.privacy) json["simulation"] = simulation_json(job, outcome, context);
+  // Paths need not be UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string metrics_json(const models::Scored& scored) {
+  return Json{{"metrics", to_json(scored)}}.dump(1);
+}
+
+std::string metrics_table(const models::Scored& scored) {
+  std::string table = fmt::format("  {:<18} {:>12}\n", "rows", with_commas(static_cast<long long>(scored.rows)));
+  for (const NamedMetric& metric : kMetrics)
+    if (const auto value = scored.metrics.*metric.value)
+      table += fmt::format("  {:<18} {:>12.6g}\n", metric.shown, *value);
+  if (const auto& support = scored.support) {
+    table += fmt::format("\n  {:<18} {:>12}\n  {:<18} {:>12}\n  {:<18} {:>12}\n", "true nonzeros found",
+                         support->correct, "missing", support->missed, "spurious", support->incorrect);
+    table += fmt::format("  {:<18} {:>12}\n  {:<18} {:>12}\n  {:<18} {:>12}\n", "precision",
+                         shown(support->precision()), "recall", shown(support->recall()), "F1", shown(support->f1()));
+  }
+  return table;
+}
+
+namespace {
+
+void add_sizes(const jobs::Job& job, const Outcome& outcome, std::string& table) {
+  if (outcome.elsewhere.empty() && weights_are_told(outcome))
+    table += fmt::format("  {:<18} {:>12}\n", "nonzero weights",
+                         fmt::format("{} of {}", with_commas(static_cast<long long>(model_size(outcome).nonzeros)),
+                                     with_commas(static_cast<long long>(model_size(outcome).weights))));
+  for (const PartElsewhere& part : outcome.elsewhere)
+    table += fmt::format("  {:<18} {:>12}\n", "part of " + part.party,
+                         fmt::format("{}, there in {}", counted(part.columns, "column"), part.path));
+  if (outcome.communication)
+    table += fmt::format(
+        "  {:<18} {:>12}\n", "traffic",
+        fmt::format("{} up, {} down, {}", human_bytes(static_cast<double>(outcome.communication->total().up)),
+                    human_bytes(static_cast<double>(outcome.communication->total().down)),
+                    counted(job.parties.size(), "party", "parties")));
+}
+
+void add_objective(const Outcome& outcome, std::string& table) {
+  const auto& fit = outcome.fit;
+  if (std::isfinite(fit.objective)) table += fmt::format("  {:<18} {:>12.10g}\n", "objective", fit.objective);
+  if (fit.certificate != algorithms::Certificate::kNone)
+    table += fmt::format("  {:<18} {:>12.2e}\n", shown(fit.certificate), fit.gap);
+}
+
+void add_metrics(const jobs::Job& job, const Outcome& outcome, std::string& table) {
+  const RowCount count = row_count(job);
+  table += fmt::format("\n  {:<18} {:>12}", "", "train");
+  if (outcome.test) table += fmt::format(" {:>12}", "test");
+  table += "\n";
+  if (count == RowCount::kTold) {
+    table += fmt::format("  {:<18} {:>12}", "rows", with_commas(static_cast<long long>(outcome.train.rows)));
+    if (outcome.test) table += fmt::format(" {:>12}", with_commas(static_cast<long long>(outcome.test->rows)));
+    table += "\n";
+  }
+  for (const NamedMetric& metric : kMetrics) {
+    const auto train = outcome.train.metrics.*metric.value;
+    const auto test = outcome.test ? outcome.test->metrics.*metric.value : std::nullopt;
+    if ((!train && !test) || !is_told(metric, count)) continue;
+    table += fmt::format("  {:<18} {:>12}", metric.shown, shown(train));
+    if (outcome.test) table += fmt::format(" {:>12}", shown(test));
+    table += "\n";
+  }
+}
+
+std::string seconds(const Outcome& outcome) {
+  return outcome.wait_seconds > 0
+             ? fmt::format("{:.2f} s computing, {:.2f} s waiting for the parties", outcome.train_seconds,
+                           outcome.wait_seconds)
+             : fmt::format("{:.2f} s reading, {:.2f} s training", outcome.read_seconds, outcome.train_seconds);
+}
+
+std::string whereabouts(const Outcome& outcome, const ReportContext& context) {
+  return outcome.elsewhere.empty() ? "model in " + context.model_path : "each party keeps its part of the model";
+}
+
+void add_notes(const Outcome& outcome, std::string& table) {
+  for (const std::string& note : outcome.notes) table += "  note: " + note + "\n";
+}
+
+// First what may be told with the model, then what is for the holder of the data.
+void add_private(const jobs::Job& job, const Outcome& outcome, const ReportContext& context, std::string& table) {
+  const PrivacyReport& privacy = *outcome.privacy;
+  add_sizes(job, outcome, table);
+  table += fmt::format("\n  {}\n  {}\n", whereabouts(outcome, context), privacy.statement);
+  if (privacy.ledger.empty())
+    table += "  each party keeps its own ledger and budget\n";
+  else
+    table +=
+        fmt::format("  budget of the data over all runs: epsilon {} of {} and delta {} of {} spent; ledger in {}\n",
+                    privacy::rounded_up(privacy.spent_epsilon, 4), privacy.budget.epsilon.value(),
+                    privacy::rounded_up(privacy.spent_delta, 3), privacy.budget.delta.value(), privacy.ledger);
+  table += fmt::format("\n  {}\n", kNotCovered);
+  add_objective(outcome, table);
+  add_metrics(job, outcome, table);
+  table += "\n";
+  if (!job.tune) table += fmt::format("  {}\n", seconds(outcome));
+  add_notes(outcome, table);
+}
+
+}  // namespace
+
+std::string result_table(const jobs::Job& job, const Outcome& outcome, const ReportContext& context) {
+  const auto& fit = outcome.fit;
+  std::string table =
+      fmt::format("{}: {} by {}, {} after {}\n\n", job.name, glm::name(job.objective.task), job.algorithm,
+                  fit.stop == algorithms::Stop::kIterations ? "stopped at its limit" : reason(fit.stop),
+                  counted(fit.iterations, "iteration"));
+  if (outcome.privacy) {
+    add_private(job, outcome, context, table);
+    return table;
+  }
+  add_objective(outcome, table);
+  add_sizes(job, outcome, table);
+  add_metrics(job, outcome, table);
+  table += fmt::format("\n  {}; {}\n", seconds(outcome), whereabouts(outcome, context));
+  table += "  " + outcome.trained.provenance.privacy + "\n";
+  add_notes(outcome, table);
+  return table;
+}
+
+}  // namespace parley::runs

@@ -1,0 +1,92 @@
+#include "parley/runs/same_table.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "parley/privacy/ledger/ledger.h"
+
+namespace parley::runs {
+
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{4} << 20;
+
+// What changes whenever a file is written or replaced.
+std::string stamp(const std::string& path) {
+  struct stat found {};
+  if (path.empty() || ::stat(path.c_str(), &found) != 0) return "none";
+  return fmt::format("{} {} {} {}.{} {}.{}", found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec,
+                     found.st_mtim.tv_nsec, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+}
+
+// Of the digests of its pieces: tables may be larger than memory.
+Result<std::string> digest_of_file(const std::string& path) {
+  if (path.empty()) return std::string("none");
+  const auto cannot = [&](const char* why) {
+    return fail(bad_input({path, 0, ""}, std::string("cannot be read: ") + why));
+  };
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return cannot(std::strerror(errno));
+  struct stat found {};
+  if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+    ::close(file);
+    return fail(bad_input({path, 0, ""}, "is not a regular file: whether it changes during a run could not be told"));
+  }
+  std::vector<char> piece(kPiece);
+  std::string digests;
+  for (std::size_t filled = 0;;) {
+    const ssize_t got = ::read(file, piece.data() + filled, piece.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error = errno;
+      ::close(file);
+      return cannot(std::strerror(error));
+    }
+    filled += static_cast<std::size_t>(got);
+    if (got > 0 && filled < piece.size()) continue;
+    digests += privacy::digest_of({piece.data(), filled});
+    filled = 0;
+    if (got == 0) break;
+  }
+  ::close(file);
+  return privacy::digest_of(digests);
+}
+
+}  // namespace
+
+Result<SameTable> SameTable::of(const std::string& data, const std::string& schema) {
+  SameTable table;
+  table.data_ = data;
+  table.schema_ = schema;
+  table.seen_ = stamp(data) + "/" + stamp(schema);
+  PARLEY_TRY(const std::string rows, digest_of_file(data));
+  PARLEY_TRY(const std::string columns, digest_of_file(schema));
+  table.digest_ = rows + " " + columns;
+  return table;
+}
+
+Result<void> SameTable::as_in(const rounds::Opening& opening) const {
+  if (!opening.resumed || opening.data == digest_) return {};
+  const bool rows_changed = opening.data.substr(0, opening.data.find(' ')) != digest_.substr(0, digest_.find(' '));
+  Error changed = bad_input(
+      {rows_changed || schema_.empty() ? data_ : schema_, 0, ""},
+      rows_changed ? "is not the table that this run began with, and a run is of one table: bring that one back, "
+                     "or have the coordinator begin a new run (another --out)"
+                   : "is not the schema that this run began with: bring that one back, or have the coordinator "
+                     "begin a new run (another --out)");
+  changed.cause = Cause::kPast;
+  return fail(std::move(changed));
+}
+
+Result<void> SameTable::still() const {
+  if (stamp(data_) + "/" + stamp(schema_) == seen_) return {};
+  return fail(failed(data_ + ": it or its schema changed while it was read; start again when nobody writes to it"));
+}
+
+}  // namespace parley::runs

@@ -1,0 +1,242 @@
+// labels: slow
+// What every algorithm of the catalog must hold, by being listed. A row that is added to it - here a throw-away one - is
+// tested by what follows and by nothing else. How it stands kills, transports and neighbours: tests/cli, which read the same
+// list from `parley train --help`.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "parley/catalog/catalog.h"
+#include "parley/catalog/federation_of.h"
+#include "parley/catalog/read_job.h"
+#include "parley/catalog/rows.h"
+#include "parley/core/files.h"
+#include "parley/core/threads.h"
+#include "parley/rounds/local_parties.h"
+#include "parley/runs/coordinate.h"
+#include "parley/runs/member.h"
+#include "parley/runs/run.h"
+#include "parley/transport/in_process/in_process.h"
+#include "tests/runs/plain_gradient.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace parley;
+using namespace parley::runs;
+using catalog::Row;
+
+namespace {
+
+// One file, one row.
+const bool kListed = [] {
+  catalog::list({.name = "plain-gradient",
+                 .partition = jobs::Partition::kHorizontal,
+                 .summary = "gradient steps on least squares",
+                 .source = "of these tests",
+                 .federate = [](Toml& section) -> std::shared_ptr<const catalog::Federation> {
+                   using OverRows = catalog::FederationOf<test::PlainGradient, catalog::Rows>;
+                   return std::make_shared<OverRows>(test::PlainGradientSettings::read(section));
+                 }});
+  return true;
+}();
+
+bool of_these_tests(const Row& row) {
+  return row.source == "of these tests";
+}
+
+class Conformance : public ::testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] const Row& row() const { return *catalog::find(GetParam()); }
+
+  // A job of the row's partition on tables of its own. Constraints that an algorithm needs are found by asking it.
+  [[nodiscard]] Result<jobs::Job> job(bool is_private) const {
+    std::error_code ignored;
+    std::filesystem::create_directories(folder_.path(), ignored);
+    const bool columns = row().partition == jobs::Partition::kVertical;
+    const int parties = row().partition == jobs::Partition::kSingle ? 1 : columns ? 2 : 3;
+    std::string text = std::string("[job]\nname = \"conformance\"\npartition = \"") +
+                       std::string(jobs::name(row().partition)) + "\"\ntask = \"" +
+                       (of_these_tests(row()) ? "linear" : "logistic") + "\"\n[model]\n";
+    std::string last;
+    for (const char* model : {"l2 = 0.01\n", "l2 = 0.01\nl1_radius = 2.0\n", "l2 = 0.01\nsparsity = 2\n"}) {
+      std::string whole =
+          text + model + "[algorithm]\nname = \"" + row().name + "\"\nseed = 11\n" +
+          (columns && is_private ? "iterations = 4\n" : "") +
+          "[data]\nbound = 1.0\nlabel_bound = 4.0\nfeatures = 4\n[labels]\nclasses = [\"-1\", \"1\"]\n" +
+          (is_private ? "public = true\n[privacy]\nepsilon = 4.0\ndelta = 1e-4\nledger = \"" +
+                            (folder_ / "ledger").string() + "\"\n"
+                      : "");
+      for (int p = 0; p < parties; ++p) whole += table_of(p, columns);
+      PARLEY_TRY(Toml toml, Toml::parse(whole, "conformance"));
+      PARLEY_TRY(jobs::Job read, catalog::parse_job(std::move(toml), (folder_ / "job.toml").string()));
+      const auto tried = run(read, {});
+      std::filesystem::remove_all(folder_ / "ledger", ignored);
+      if (tried) return read;
+      last = tried.error().message;
+    }
+    return fail(failed(last));
+  }
+
+  // 80 records with four columns; of parties with columns, each has its own of the same records.
+  [[nodiscard]] std::string table_of(int party, bool columns) const {
+    std::string rows;
+    for (int i = 0; i < 80; ++i) {
+      const int record = columns ? i : 80 * party + i;
+      double margin = 0;
+      std::string cells;
+      for (int j = 0; j < 4; ++j) {
+        const double value = std::round(500 * std::sin(1.7 * record + 2.3 * (columns ? j + 4 * party : j))) / 500;
+        margin += (j % 2 == 0 ? 1 : -0.5) * value;
+        cells += fmt::format(" {}:{}", j + 1, value);
+      }
+      rows += fmt::format("{}{}\n", margin > 0 ? 1 : -1, cells);
+    }
+    const std::string path = (folder_ / fmt::format("party-{}.libsvm", party)).string();
+    EXPECT_TRUE(write_atomically(path, rows));
+    return fmt::format("[[party]]\nname = \"party-{}\"\ndata = \"{}\"\n", party, path);
+  }
+
+  [[nodiscard]] static std::vector<double> weights_of(const Outcome& outcome) {
+    std::vector<double> all;
+    const auto add = [&](const glm::Model& model) {
+      all.insert(all.end(), model.weights.begin(), model.weights.end());
+      all.insert(all.end(), model.intercepts.begin(), model.intercepts.end());
+    };
+    if (outcome.parts.empty()) add(outcome.trained.model);
+    for (const models::Trained& part : outcome.parts) add(part.model);
+    return all;
+  }
+
+  TemporaryFolder folder_;
+};
+
+std::vector<std::string> everyone() {
+  EXPECT_TRUE(kListed);
+  return catalog::names();
+}
+
+}  // namespace
+
+TEST_P(Conformance, ItsRowSaysWhatItIs) {
+  EXPECT_FALSE(row().summary.empty());
+  EXPECT_FALSE(row().source.empty());
+  EXPECT_NE(static_cast<bool>(row().train), static_cast<bool>(row().federate)) << "of one site or of several parties";
+  EXPECT_EQ(static_cast<bool>(row().train), row().partition == jobs::Partition::kSingle);
+  EXPECT_EQ(catalog::find(row().name), &row()) << "its name is its own";
+}
+
+TEST_P(Conformance, APageIsAboutIt) {
+  if (of_these_tests(row())) GTEST_SKIP() << "this one lives in a test only";
+  bool found = std::filesystem::exists(PARLEY_SOURCE_DIR "/docs/algorithms/" + row().name + ".md");
+  for (const auto& page : std::filesystem::directory_iterator(PARLEY_SOURCE_DIR "/docs/algorithms")) {
+    const auto text = read_whole(page.path().string());
+    found = found || (text && text->find("`" + row().name + "`") != std::string::npos);
+  }
+  EXPECT_TRUE(found) << "docs/algorithms has no page with `" << row().name << "`";
+}
+
+TEST_P(Conformance, TheSameSeedGivesTheSameModelOnAnyNumberOfThreads) {
+  const auto read = job(false);
+  ASSERT_TRUE(read) << read.error().message;
+  const int before = thread_count();
+  set_thread_count(1);
+  const auto one = run(*read, {});
+  set_thread_count(2);
+  const auto two = run(*read, {});
+  set_thread_count(before);
+  ASSERT_TRUE(one && two);
+  const std::vector<double> weights = weights_of(*one);
+  EXPECT_FALSE(weights.empty());
+  for (const double weight : weights) EXPECT_TRUE(std::isfinite(weight));
+  EXPECT_EQ(weights, weights_of(*two));
+}
+
+TEST_P(Conformance, AnUnknownSettingIsAMistake) {
+  auto toml = Toml::parse("[job]\npartition = \"" + std::string(jobs::name(row().partition)) +
+                              "\"\ntask = \"linear\"\n[algorithm]\nname = \"" + row().name +
+                              "\"\nno_such_setting = 1\n[[party]]\nname = \"a\"\n",
+                          "conformance");
+  ASSERT_TRUE(toml);
+  const auto read = catalog::parse_job(std::move(*toml), "conformance", jobs::Paths::kAtSites);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("no_such_setting"), std::string::npos) << read.error().message;
+}
+
+TEST_P(Conformance, PrivateRunsClaimAndChargeOrAreRefusedBeforeTheyRead) {
+  const auto read = job(true);
+  if (!row().can_be_private) {
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find("no private form"), std::string::npos) << read.error().message;
+    return;
+  }
+  ASSERT_TRUE(read) << read.error().message;
+  const auto outcome = run(*read, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(outcome->privacy);
+  EXPECT_GT(outcome->privacy->epsilon, 0);
+  EXPECT_LE(outcome->privacy->epsilon, 4.0 * (1 + 1e-9) * (row().partition == jobs::Partition::kVertical ? 2 : 1));
+  EXPECT_GT(outcome->privacy->releases, 0);
+  EXPECT_FALSE(outcome->privacy->claimed) << "the noise came from a seed";
+  const auto again = run(*read, {});
+  ASSERT_FALSE(again) << "the budget is used up";
+  EXPECT_EQ(again.error().fault, Fault::kBudgetEnded) << again.error().message;
+}
+
+TEST_P(Conformance, ARunThatIsStoppedGoesOnToTheSameModel) {
+  if (row().partition == jobs::Partition::kSingle) GTEST_SKIP() << "a run of one site is begun again, not gone on with";
+  const auto read = job(false);
+  ASSERT_TRUE(read) << read.error().message;
+  const auto whole = run(*read, {});
+  ASSERT_TRUE(whole) << whole.error().message;
+  const catalog::Federation& federation = *catalog::federation_of(*read);
+  std::vector<int> numbers;
+  for (std::size_t p = 0; p < read->parties.size(); ++p) numbers.push_back(static_cast<int>(p));
+  auto tables = federation.read(*read, numbers, catalog::files_of(*read));
+  ASSERT_TRUE(tables);
+  std::vector<Member> members;
+  for (catalog::PartyTable& table : *tables) members.push_back({std::move(table)});
+  // Coordinator and parties end after two rounds; they come back to what they kept.
+  std::vector<std::unique_ptr<rounds::Responder>> parties(members.size());
+  std::optional<Coordinated> ended;
+  for (const bool again : {false, true}) {
+    std::vector<std::unique_ptr<rounds::Handler>> handlers;
+    rounds::Terms terms{.job = "conformance", .checkpoint = (folder_ / "checkpoint").string()};
+    for (std::size_t p = 0; p < members.size(); ++p) {
+      const rounds::Admit admit = [&, p](const rounds::Opening&) -> Result<rounds::Admission> {
+        PARLEY_TRY(rounds::Admission admission, admission_of(*read, members[p]));
+        parties[p] = std::move(admission.party);
+        admission.party = std::make_unique<rounds::BorrowedParty>(*parties[p]);
+        return admission;
+      };
+      const std::string kept = (folder_ / members[p].table.party).string();
+      std::filesystem::create_directories(kept);
+      handlers.push_back(std::make_unique<rounds::Handler>(admit, kept));
+      terms.parties.push_back(members[p].table.party);
+    }
+    std::vector<transport::Respond> respond;
+    for (const auto& handler : handlers)
+      respond.push_back(
+          [&handler](std::string_view frame) { return handler->respond(frame, wire::Unchecked::kAllowed); });
+    transport::InProcess channel(std::move(respond));
+    auto exchange = rounds::Exchange::make(channel, std::move(terms));
+    ASSERT_TRUE(exchange) << exchange.error().message;
+    auto run =
+        coordinate(*read, *exchange, [&](std::int64_t round, std::span<const double>) { return again || round < 2; });
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_EQ(run->learnt.stop == algorithms::Stop::kInterrupted, !again);
+    ended = std::move(*run);
+  }
+  EXPECT_EQ(ended->learnt.rounds, whole->fit.iterations);
+  std::vector<wire::Bytes> memories;
+  for (const auto& party : parties) memories.push_back(party->memory());
+  const auto outcome = outcome_of(*read, *ended, memories);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(weights_of(*outcome), weights_of(*whole));
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, Conformance, ::testing::ValuesIn(everyone()), [](const auto& one) {
+  std::string name = one.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
