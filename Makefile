@@ -6,65 +6,98 @@ FUZZ_SECONDS ?= 10
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup build demo test test-release test-sanitized test-fuzz test-tsan test-faults bench lint clean
+CTEST := ctest --output-on-failure -j $(JOBS)
+
+.NOTPARALLEL:
+.PHONY: help build demo quick test format test-release test-benches test-without tidy test-sanitized test-fuzz test-tsan \
+        test-faults bench lint clean
+
 help:
-	@echo "make demo       build, train the demo and print its result"
-	@echo "make test       build and run every test (release, sanitizers, fuzzers for a bounded time)"
-	@echo "make test-tsan  the suites in which threads meet, under the thread sanitizer (not part of make test)"
-	@echo "make bench      the speed tables beside their peers (long; makes its own Python environment)"
-	@echo "make lint       clang-format and clang-tidy"
+	@echo "make demo            build the program, train the demo and print its result"
+	@echo "make build           build the program only: build/parley"
+	@echo "make quick           build, and run the tests that are labelled quick"
+	@echo "make test            every check below but those that say otherwise"
+	@echo "make format          the format of the sources"
+	@echo "make test-release    every test in the release build"
+	@echo "make test-benches    every benchmark program for a second"
+	@echo "make test-without    a build without gRPC and without MPI, whose verbs say what is missing (not part of make test)"
+	@echo "make tidy            clang-tidy on sources that changed (not part of make test)"
+	@echo "make test-sanitized  unit tests under the address and undefined-behaviour sanitizers, and the fuzzers"
+	@echo "make test-fuzz       the fuzzers alone; FUZZ_SECONDS=130 FUZZ_SEED=0 for longer, from a new seed"
+	@echo "make test-tsan       the tests in which threads meet, under the thread sanitizer (not part of make test)"
+	@echo "make test-faults     a hundred runs with kills, ten thousand malformed frames (not part of make test)"
+	@echo "make bench           the speed tables beside their peers (long; makes its own Python environment)"
+	@echo "make lint            the format, and clang-tidy on every source (long)"
+	@echo "make clean           remove what was built"
 
-setup:
-	@scripts/setup
-
-build: setup
+build:
+	@scripts/setup build
 	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release -j $(JOBS) --target parley
 
 demo: build
 	@examples/demo/run
 
-test: test-release test-sanitized
+# What needs the tests' packages; nothing when they are there.
+.PHONY: _setup _release _dev
+_setup:
+	@scripts/setup build test
+
+_release: _setup
+	@cmake --preset release -DPARLEY_TESTS=ON -DPARLEY_WITH_GRPC=ON -DPARLEY_WITH_MPI=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+_dev: _setup
+	@cmake --preset dev >/dev/null
+
+quick: _release
+	$(CTEST) --test-dir build -L quick
+
+test: format test-release test-benches test-sanitized
 	@echo "make test: all green"
 
-test-release: build
-	ctest --test-dir build --output-on-failure -j $(JOBS)
+format: _setup
+	@scripts/lint format
 
-# Long loops over numbers, which take minutes without optimisation, run in test-release alone. SANITIZED='*' runs them here too.
-SANITIZED ?= -ExactSparse.AgreesWithLong*:ExactSparse.StaysOnTheBall*:AdmmSharingSensitivity.IsNever*:Accountant.Extreme*:Metamorphic.No*:Metamorphic.One*:Metamorphic.K*:Metamorphic.Larger*:Metamorphic.Delta*:Metamorphic.Small*:Metamorphic.Cont*:LossComposition.LargeSteps*:HiddenCount.*Move*:Tasks/SgdOnEveryLoss.ComesClose*:PrivateFrankWolfe.LazyEnds*:FedIterHt.Needs*:Doors.NoisyMax*:Doors.TheBestTwo*:NoisyTotalTest.EveryEntry*:ParseNumber.AgreesWithStrtod*:ParseNumber.RoundsMid*:Tasks/SgdOnEveryLoss.ReachesTheOptimum*:Optima.OfSmooth*
+test-release: _release
+	$(CTEST) --test-dir build
 
-test-sanitized: setup
-	@cmake --preset dev >/dev/null
+test-benches: _release
+	@cmake --build --preset release -j $(JOBS) --target benches
+	@bench/briefly.py build/bench
+
+test-without: _setup
+	@cmake --preset release -B build-without -DPARLEY_WITH_GRPC=OFF -DPARLEY_WITH_MPI=OFF >/dev/null
+	@cmake --build build-without -j $(JOBS) --target parley
+	$(CTEST) --test-dir build-without -L without
+
+tidy: _setup
+	@scripts/lint changed
+
+test-sanitized: _dev
 	@cmake --build --preset dev -j $(JOBS) --target unit_tests fuzzers
-	FUZZ_SECONDS=$(FUZZ_SECONDS) GTEST_FILTER='$(SANITIZED)' ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L 'unit|fuzz'
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(CTEST) --test-dir build-dev -L 'unit|fuzz'
 
-test-fuzz: setup
-	@cmake --preset dev >/dev/null
+test-fuzz: _dev
 	@cmake --build --preset dev -j $(JOBS) --target fuzzers
-	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --test-dir build-dev --output-on-failure -j $(JOBS) -L fuzz
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(CTEST) --test-dir build-dev -L fuzz
 
-# Where threads meet: kernels, readers, rounds, gRPC with ten thousand malformed frames, sites, and several at one ledger. Of the
-# readers and of privacy the loops over numbers, which one thread does, are left out.
-TSAN_PARTS = Csv*:Libsvm*:Load*:PackedColumns*:RawTable*:Convert*:Generate*:Split*:GateTest*:LedgerTest*:PlanChargesTest*:*TamperedLedger*:EpsilonAcross*:PairwiseMasks*:SecureGenerator*
-test-tsan: setup
+# Kernels, readers, rounds, gRPC with ten thousand malformed frames, sites, and several at one ledger.
+test-tsan: _setup
 	@cmake --preset tsan >/dev/null
-	@cmake --build --preset tsan -j $(JOBS) --target test_core test_linalg test_secure test_rounds test_transport_grpc test_catalog test_data test_privacy
-	PARLEY_LONG=1 ctest --test-dir build-tsan --output-on-failure -j $(JOBS) -R '^(core|linalg|secure|rounds|transport_grpc|catalog)$$'
-	GTEST_FILTER='$(TSAN_PARTS)' ctest --test-dir build-tsan --output-on-failure -j $(JOBS) -R '^(data|privacy)$$'
+	@cmake --build --preset tsan -j $(JOBS) --target threads_tests
+	PARLEY_LONG=1 $(CTEST) --test-dir build-tsan -L threads
 
-# A hundred runs in which someone is killed at a random moment; ten thousand malformed frames.
-test-faults: build
-	PARLEY_LONG=1 build/tests/transport/test_transport_grpc --gtest_filter='Hostile*:Broken*'
-	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 python3 -m unittest discover -s tests/cli -p faults_test.py
-	PARLEY=$(CURDIR)/build/parley PARLEY_FAULTS=100 PARLEY_LONG=1 python3 -m unittest discover -s tests/cli -p private_daemons_test.py
+test-faults: _release
+	PARLEY_LONG=1 PARLEY_FAULTS=100 $(CTEST) --test-dir build -L faults
 
-bench: build
-	@scripts/setup bench
+bench:
+	@scripts/setup build bench
 	@bench/run
 
 lint:
-	@scripts/setup lint
+	@scripts/setup build lint
 	@scripts/lint
 
 clean:
-	rm -rf build build-dev build-tsan demo-out
+	rm -rf build build-dev build-tsan build-without build-lint demo-out

@@ -18,7 +18,7 @@ import warnings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, "build-bench", "venv")
-BINARY = os.path.join(os.environ.get("PARLEY_BENCH_BUILD", os.path.join(ROOT, "build-bench", "build")), "bench", "accounting_bench")
+BINARY = os.path.join(os.environ.get("PARLEY_BENCH_BUILD", os.path.join(ROOT, "build")), "bench", "accounting_bench")
 CASES = [  # epsilon, delta, sampling rate, steps
     (1.0, 1e-5, 0.01, 1000),
     (3.0, 1e-6, 0.01, 10000),

@@ -48,8 +48,9 @@ int main(int argc, char** argv) {
   } else {
     const Plan plan{Neighbours::kAddRemove, {{SubsampledGaussian{number(4), number(5)}, std::atoll(argv[6])}}};
     double epsilon = 0;
-    const auto seconds =
-        timed(std::atoi(argv[7]), [&] { epsilon = epsilon_at(plan, Delta::make(number(3)).value(), accountant_named(argv[2])).value(); });
+    const auto seconds = timed(std::atoi(argv[7]), [&] {
+      epsilon = epsilon_at(plan, Delta::make(number(3)).value(), accountant_named(argv[2])).value();
+    });
     fmt::print("{{\"epsilon\": {}, \"seconds\": [{}]}}\n", epsilon, fmt::join(seconds, ", "));
   }
 }

@@ -1,17 +1,16 @@
-// Answers questions about the private descents, so that a script can alternate them with peers and measure
-// models.
+// Answers questions about the private descents, so that a script can alternate them with peers and measure models.
 //
-//   load FILE                  rows, columns, then offsets (int64), columns (int32), values and labels
-//   (double); features are
-//                              in [-1, 1] and rows have norm at most 1
+//   load FILE                          rows, columns, then offsets (int64), columns (int32), values and labels
+//                                      (double); features are in [-1, 1] and rows have norm at most 1
 //   threads N
-//   sgd EPSILON DELTA [key=value]...     intercept=1 neighbours=replace-one seed=N steps= batch_rate= step=
-//   momentum= clip= result= cd  EPSILON DELTA [key=value]...     intercept=1 neighbours= seed= passes= step=
-//   order=
+//   sgd EPSILON DELTA [key=value]...   intercept=1 neighbours=replace-one seed=N steps= batch_rate= step= momentum=
+//                                      clip= result=
+//   cd  EPSILON DELTA [key=value]...   intercept=1 neighbours= seed= passes= step= order=
 //     -> cpu seconds, wall seconds, steps, objective
 //   noise EPSILON DELTA RATE STEPS     -> the noise multiplier of such a run under add-remove
 //   draws COUNT SIGMA [lazy]           -> CPU seconds of that many draws of Gaussian noise, SIGMA in grains
-//   model FILE                 the weights and intercept of the last model, as doubles
+//   model FILE                         the weights and intercept of the last model, as doubles
+//
 // EPSILON inf: not private.
 #include <stdlib.h>
 
@@ -27,9 +26,9 @@
 #include <vector>
 
 #include "bench/driver.h"
-#include "parley/algorithms/coordinate_descent.h"
-#include "parley/algorithms/private_terms.h"
-#include "parley/algorithms/sgd.h"
+#include "parley/algorithms/coordinate/coordinate_descent.h"
+#include "parley/algorithms/parts/private_terms.h"
+#include "parley/algorithms/sgd/sgd.h"
 #include "parley/core/threads.h"
 #include "parley/privacy/mechanisms/discrete_gaussian.h"
 #include "parley/privacy/mechanisms/rounded_gaussian.h"
@@ -42,11 +41,13 @@ using namespace parley::bench;
 // A ledger for one run, in a folder that goes with it.
 class Purse {
  public:
-  Purse(double epsilon, double delta, privacy::Neighbours neighbours) : purse_{"records", privacy::Unit::kRecord, neighbours} {
+  Purse(double epsilon, double delta, privacy::Neighbours neighbours)
+      : purse_{"records", privacy::Unit::kRecord, neighbours} {
     std::string name = (std::filesystem::temp_directory_path() / "parley-bench-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     ledger_.emplace(privacy::Ledger::open(folder_).value());
-    if (!ledger_->set_budget(purse_, {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Composition::kPlans}))
+    if (!ledger_->set_budget(
+            purse_, {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Composition::kPlans}))
       std::abort();
   }
   ~Purse() {
@@ -88,7 +89,8 @@ Result<algorithms::Fit> train(const std::string& verb, const algorithms::Problem
         problem,
         {.passes = whole(options, "passes"),
          .step = number(options, "step"),
-         .order = says(options, "order", "uniform") ? algorithms::CoordinateOrder::kUniform : algorithms::CoordinateOrder::kCyclic,
+         .order = says(options, "order", "uniform") ? algorithms::CoordinateOrder::kUniform
+                                                    : algorithms::CoordinateOrder::kCyclic,
          .seed = seed},
         {});
   algorithms::SgdSettings settings{.steps = whole(options, "steps"),
@@ -106,7 +108,8 @@ Result<algorithms::Fit> train(const std::string& verb, const algorithms::Problem
 
 int main() {
   Data data;
-  std::optional<privacy::GridFeatures> known, stated;  // of n records, which replace-one makes public and add-remove does not
+  std::optional<privacy::GridFeatures> known,
+      stated;  // of n records, which replace-one makes public and add-remove does not
   algorithms::Fit fit;
   std::string line;
   while (std::getline(std::cin, line)) {
@@ -130,7 +133,8 @@ int main() {
       double epsilon = 1, delta = 0, rate = 1;
       std::int64_t steps = 1;
       words >> epsilon >> delta >> rate >> steps;
-      const privacy::Target target{*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Neighbours::kAddRemove};
+      const privacy::Target target{*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta),
+                                   privacy::Neighbours::kAddRemove};
       std::printf("%.17g\n", privacy::sampled_gaussian_noise(target, rate, steps).value());
     } else if (verb == "draws") {
       std::size_t count = 0;
@@ -152,7 +156,8 @@ int main() {
       words >> path;
       std::ofstream file(path, std::ios::binary);
       for (const std::vector<double>* part : {&fit.weights, &fit.intercepts})
-        file.write(reinterpret_cast<const char*>(part->data()), static_cast<std::streamsize>(part->size() * sizeof(double)));
+        file.write(reinterpret_cast<const char*>(part->data()),
+                   static_cast<std::streamsize>(part->size() * sizeof(double)));
       std::printf("ok\n");
     } else {
       std::string epsilon, word;
@@ -162,18 +167,21 @@ int main() {
       while (words >> word) options[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
       const bool open = epsilon == "inf";
       const double target = open ? 1.0 : std::stod(epsilon);
-      const auto neighbours =
-          says(options, "neighbours", "replace-one") ? privacy::Neighbours::kReplaceOne : privacy::Neighbours::kAddRemove;
+      const auto neighbours = says(options, "neighbours", "replace-one") ? privacy::Neighbours::kReplaceOne
+                                                                         : privacy::Neighbours::kAddRemove;
       // Under add-remove the public number of records is stated; here it is n.
       const privacy::GridFeatures& grid = neighbours == privacy::Neighbours::kReplaceOne ? *known : *stated;
       Purse purse(target, delta, neighbours);
       const auto bits = privacy::SecureGenerator::from_system().value();
       privacy::Gate gate = purse.gate(*bits);
       const algorithms::PrivateTerms terms{
-          .target = {*privacy::Epsilon::make(target), *privacy::Delta::make(delta), neighbours}, .features = &grid, .gate = &gate};
-      const glm::Objective objective{
-          .task = glm::Task::kLogistic,
-          .intercept = number(options, "intercept").value_or(0) != 0 ? glm::Intercept::kPenalised : glm::Intercept::kNone};
+          .target = {*privacy::Epsilon::make(target), *privacy::Delta::make(delta), neighbours},
+          .features = &grid,
+          .gate = &gate};
+      const glm::Objective objective{.task = glm::Task::kLogistic,
+                                     .intercept = number(options, "intercept").value_or(0) != 0
+                                                      ? glm::Intercept::kPenalised
+                                                      : glm::Intercept::kNone};
       const double cpu = cpu_seconds();
       const double wall = wall_seconds();
       auto trained = train(verb, {grid.matrix(), data.labels, objective, open ? nullptr : &terms}, options);

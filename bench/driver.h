@@ -47,8 +47,8 @@ inline Data load(const std::string& path) {
   const auto values = read<double>(file, count);
   Data data;
   data.labels = read<double>(file, rows);
-  data.features = linalg::Matrix::from_rows(static_cast<linalg::Index>(shape[1]), std::vector<std::size_t>(offsets.begin(), offsets.end()),
-                                            columns, values);
+  data.features = linalg::Matrix::from_rows(static_cast<linalg::Index>(shape[1]),
+                                            std::vector<std::size_t>(offsets.begin(), offsets.end()), columns, values);
   return data;
 }
 

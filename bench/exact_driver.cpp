@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/driver.h"
-#include "parley/algorithms/exact.h"
+#include "parley/algorithms/exact/exact.h"
 #include "parley/core/threads.h"
 
 namespace {
@@ -29,7 +29,8 @@ glm::Objective objective(std::istream& words, const Data& data) {
   glm::Objective result;
   words >> task >> result.l1 >> result.l2 >> radius;
   if (radius >= 0) result.l1_radius = radius;
-  for (const glm::Task known : {glm::Task::kLinear, glm::Task::kLogistic, glm::Task::kSquaredHinge, glm::Task::kSoftmax})
+  for (const glm::Task known :
+       {glm::Task::kLinear, glm::Task::kLogistic, glm::Task::kSquaredHinge, glm::Task::kSoftmax})
     if (task == glm::name(known)) result.task = known;
   if (result.task == glm::Task::kSoftmax)
     for (const double label : data.labels) result.classes = std::max(result.classes, static_cast<int>(label) + 1);
@@ -60,7 +61,8 @@ int main() {
       std::string path;
       words >> path;
       std::ofstream(path, std::ios::binary)
-          .write(reinterpret_cast<const char*>(weights.data()), static_cast<std::streamsize>(weights.size() * sizeof(double)));
+          .write(reinterpret_cast<const char*>(weights.data()),
+                 static_cast<std::streamsize>(weights.size() * sizeof(double)));
       std::printf("ok\n");
     } else if (verb == "solve" || verb == "trace") {
       const glm::Objective wanted = objective(words, data);
@@ -70,8 +72,8 @@ int main() {
       const double wall = wall_seconds();
       const auto fit = algorithms::exact({data.features, data.labels, wanted}, {}, [&](const algorithms::Progress& at) {
         if (verb == "trace")
-          std::fprintf(stderr, "%3d  cpu %.4f  wall %.4f  objective %.15g  gap %.3g\n", at.iteration, cpu_seconds() - cpu,
-                       wall_seconds() - wall, at.objective, at.gap);
+          std::fprintf(stderr, "%3d  cpu %.4f  wall %.4f  objective %.15g  gap %.3g\n", at.iteration,
+                       cpu_seconds() - cpu, wall_seconds() - wall, at.objective, at.gap);
         return at.objective > stop;
       });
       if (!fit) {
@@ -79,8 +81,8 @@ int main() {
       } else {
         std::size_t nonzeros = 0;
         for (const double w : fit->weights) nonzeros += w != 0 ? 1 : 0;
-        std::printf("%.9f %.9f %.17g %.6g %d %zu\n", cpu_seconds() - cpu, wall_seconds() - wall, fit->objective, fit->gap, fit->iterations,
-                    nonzeros);
+        std::printf("%.9f %.9f %.17g %.6g %d %zu\n", cpu_seconds() - cpu, wall_seconds() - wall, fit->objective,
+                    fit->gap, fit->iterations, nonzeros);
         weights = fit->weights;
       }
     }

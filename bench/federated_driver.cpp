@@ -1,20 +1,21 @@
 // Hard thresholding over clients, as tables: rounds against objective for the methods of Tong et al.
 //
-//   federated_driver rounds I|II            Figure 3: rounds of FedIter-HT to reach what Distributed-IHT reaches, same step
-//   federated_driver steps I|II             the same with the best step of a grid for each method
-//   federated_driver local I|II             Figure 1: K local steps
-//   federated_driver spread I|II            Figure 2: alpha = beta
-//   federated_driver data FILE TASK TAU ASSIGNMENT ROUNDS...   Figure 6: a LIBSVM file, ASSIGNMENT: client of every row, one per line;
-//                                           the objective after each of ROUNDS, each at its best K and step
+//   federated_driver rounds I|II     Figure 3: rounds of FedIter-HT to reach what Distributed-IHT reaches, same step
+//   federated_driver steps I|II      the same with the best step of a grid for each method
+//   federated_driver local I|II      Figure 1: K local steps
+//   federated_driver spread I|II     Figure 2: alpha = beta
+//   federated_driver data FILE TASK TAU ASSIGNMENT ROUNDS...
+//                                    Figure 6: a LIBSVM file, ASSIGNMENT: client of every row, one per line;
+//                                    the objective after each of ROUNDS, each at its best K and step
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
-#include "parley/algorithms/distributed_iht.h"
-#include "parley/algorithms/fed_ht.h"
-#include "parley/algorithms/fed_iter_ht.h"
+#include "parley/algorithms/horizontal/distributed_iht.h"
+#include "parley/algorithms/horizontal/fed_ht.h"
+#include "parley/algorithms/horizontal/fed_iter_ht.h"
 #include "parley/core/threads.h"
 #include "parley/data/load.h"
 #include "parley/glm/batch.h"
@@ -36,7 +37,8 @@ struct Study {
 double objective(const Study& study, const std::vector<double>& parameters) {
   double sum = 0, records = 0;
   for (const RowShare& share : study.shares) {
-    sum += static_cast<double>(share.labels.size()) * glm::evaluate(study.objective, share.features, share.labels, parameters);
+    sum += static_cast<double>(share.labels.size()) *
+           glm::evaluate(study.objective, share.features, share.labels, parameters);
     records += static_cast<double>(share.labels.size());
   }
   return sum / records;
@@ -64,13 +66,15 @@ std::vector<double> run(const Study& study, const LocalSettings& settings) {
 }
 
 Study simulation(bool second, double spread) {
-  Simulation wanted{.clients = 100, .rows = second ? 1000u : 100u, .positives = second ? 100u : 0u, .alpha = spread, .beta = spread};
+  Simulation wanted{
+      .clients = 100, .rows = second ? 1000u : 100u, .positives = second ? 100u : 0u, .alpha = spread, .beta = spread};
   Study study;
   study.objective.task = second ? glm::Task::kLogistic : glm::Task::kLinear;
   study.objective.sparsity = 200;
   study.shares = tests::draw(wanted, 1);
   study.smallest_step = second ? 3e-4 : 1e-4;
-  study.grid = second ? std::vector<double>{3e-4, 1e-3, 3e-3, 1e-2, 3e-2} : std::vector<double>{1e-4, 3e-4, 1e-3, 3e-3, 1e-2};
+  study.grid =
+      second ? std::vector<double>{3e-4, 1e-3, 3e-3, 1e-2, 3e-2} : std::vector<double>{1e-4, 3e-4, 1e-3, 3e-3, 1e-2};
   return study;
 }
 
@@ -86,11 +90,14 @@ int first_below(const std::vector<double>& history, double level) {
 
 void rounds_table(bool second) {
   const int rounds = second ? 200 : 100;
-  fmt::print("| alpha = beta | Distributed-IHT after {} rounds | FedIter-HT, K = 10: rounds to reach it |\n|---|---|---|\n", rounds);
+  fmt::print(
+      "| alpha = beta | Distributed-IHT after {} rounds | FedIter-HT, K = 10: rounds to reach it |\n|---|---|---|\n",
+      rounds);
   for (const double spread : {0.1, 0.5, 1.0}) {
     const Study study = simulation(second, spread);
     const auto baseline = run<DistributedIht>(study, {.rounds = rounds, .step = study.smallest_step});
-    const auto faster = run<FedIterHt>(study, {.rounds = second ? 50 : 20, .local_steps = 10, .step = study.smallest_step});
+    const auto faster =
+        run<FedIterHt>(study, {.rounds = second ? 50 : 20, .local_steps = 10, .step = study.smallest_step});
     const int reached = first_below(faster, baseline.back());
     fmt::print("| {} | {:.6g} | {} |\n", spread, baseline.back(),
                reached < 0 ? fmt::format("not in {}", faster.size() - 1) : fmt::format("{}", reached));
@@ -127,8 +134,8 @@ void local_table(bool second) {
     const LocalSettings settings{.rounds = 50, .local_steps = k, .step = study.smallest_step};
     const auto one = run<FedHt>(study, settings);
     const auto other = run<FedIterHt>(study, settings);
-    fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", k, shown(one, 10), shown(one, 20), shown(one, 50), shown(other, 10),
-               shown(other, 20), shown(other, 50));
+    fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", k, shown(one, 10), shown(one, 20), shown(one, 50),
+               shown(other, 10), shown(other, 20), shown(other, 50));
     std::fflush(stdout);
   }
 }
@@ -145,9 +152,11 @@ void spread_table(bool second) {
   }
 }
 
-// The best that a method reaches after each of `rounds`, over all its settings: K and the step may differ from one number of rounds to the next.
+// The best that a method reaches after each of `rounds`, over all its settings: K and the step may differ from one
+// number of rounds to the next.
 template <class A>
-void best_settings(const char* name, const Study& study, const std::vector<int>& local_steps, const std::vector<int>& rounds) {
+void best_settings(const char* name, const Study& study, const std::vector<int>& local_steps,
+                   const std::vector<int>& rounds) {
   struct Best {
     double objective = INFINITY;
     int local_steps = 0;
@@ -172,13 +181,18 @@ void best_settings(const char* name, const Study& study, const std::vector<int>&
   std::fflush(stdout);
 }
 
-int data_table(const std::string& file, const std::string& task, int tau, const std::string& assignment, const std::vector<int>& rounds) {
+int data_table(const std::string& file, const std::string& task, int tau, const std::string& assignment,
+               const std::vector<int>& rounds) {
   Study study;
-  study.objective.task = task == "softmax" ? glm::Task::kSoftmax : task == "logistic" ? glm::Task::kLogistic : glm::Task::kLinear;
+  study.objective.task = task == "softmax"    ? glm::Task::kSoftmax
+                         : task == "logistic" ? glm::Task::kLogistic
+                                              : glm::Task::kLinear;
   study.objective.sparsity = tau;
   study.objective.l2 = task == "linear" ? 0 : 1e-4;
   data::LoadOptions options;
-  options.labels = task == "softmax" ? data::LabelKind::kClasses : task == "logistic" ? data::LabelKind::kBinary : data::LabelKind::kReal;
+  options.labels = task == "softmax"    ? data::LabelKind::kClasses
+                   : task == "logistic" ? data::LabelKind::kBinary
+                                        : data::LabelKind::kReal;
   const auto table = data::load(file, options);
   if (!table) return fmt::print(stderr, "{}\n", table.error().message), 1;
   if (task == "softmax") study.objective.classes = static_cast<int>(table->labels.classes.size());

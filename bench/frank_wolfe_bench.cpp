@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-#include "parley/algorithms/frank_wolfe.h"
+#include "parley/algorithms/frank_wolfe/frank_wolfe.h"
 #include "parley/core/threads.h"
 #include "parley/glm/metrics.h"
 
@@ -36,8 +36,7 @@ struct Data {
   double truth_norm = 0;
 };
 
-// The sparse-regression data of the papers: N(0, 1) entries at random places, a sparse N(0, 1) model, little
-// noise.
+// The sparse-regression data of the papers: N(0, 1) entries at random places, a sparse N(0, 1) model, little noise.
 Data sparse_regression(double density, unsigned seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -72,7 +71,8 @@ struct Timed {
 };
 
 double seconds_now() {
-  if (thread_count() == 1) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;  // CPU time: other work cannot hide
+  if (thread_count() == 1)
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;  // CPU time: other work cannot hide
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -93,8 +93,10 @@ double median(std::vector<double> values) {
 }
 
 void compare(const Data& data, double density, double radius_share, FrankWolfeStep step, const char* step_name) {
-  const Problem problem{data.features, data.labels, {.task = glm::Task::kLinear, .l1_radius = radius_share * data.truth_norm}};
-  const FrankWolfeSettings gram{.iterations = kIterations, .step = step, .gap_tolerance = 0, .mode = FrankWolfeMode::kGram};
+  const Problem problem{
+      data.features, data.labels, {.task = glm::Task::kLinear, .l1_radius = radius_share * data.truth_norm}};
+  const FrankWolfeSettings gram{
+      .iterations = kIterations, .step = step, .gap_tolerance = 0, .mode = FrankWolfeMode::kGram};
   FrankWolfeSettings plain = gram;
   plain.mode = FrankWolfeMode::kPlain;
   std::vector<double> ratios, plain_seconds, gram_seconds;
@@ -110,9 +112,9 @@ void compare(const Data& data, double density, double radius_share, FrankWolfeSt
     difference = std::abs(slow.fit.objective - fast.fit.objective) / slow.fit.objective;
     last = fast.fit;
   }
-  std::printf("%-8d %-8g %-10.3g %-12s %9.2f %9.2f %8.1f   %9.1e   %.6g  %zu\n", thread_count(), density, radius_share * data.truth_norm,
-              step_name, 1e3 * median(plain_seconds), 1e3 * median(gram_seconds), median(ratios), difference, last.objective,
-              glm::nonzeros(last.weights));
+  std::printf("%-8d %-8g %-10.3g %-12s %9.2f %9.2f %8.1f   %9.1e   %.6g  %zu\n", thread_count(), density,
+              radius_share * data.truth_norm, step_name, 1e3 * median(plain_seconds), 1e3 * median(gram_seconds),
+              median(ratios), difference, last.objective, glm::nonzeros(last.weights));
   std::fflush(stdout);
 }
 
@@ -138,9 +140,10 @@ int main(int count, char** arguments) {
         if (density <= 0.05) compare(data, density, share, FrankWolfeStep::kLineSearch, "line search");
       }
       const int iterations = density > 0.05 ? 50 : 200;
-      const Timed run = timed(logistic, {.iterations = iterations, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0});
-      std::printf("%-8d %-8g logistic: %.3f ms per step, objective %.6g\n", thread_count(), density, 1e3 * run.seconds / iterations,
-                  run.fit.objective);
+      const Timed run =
+          timed(logistic, {.iterations = iterations, .step = FrankWolfeStep::kOpenLoop, .gap_tolerance = 0});
+      std::printf("%-8d %-8g logistic: %.3f ms per step, objective %.6g\n", thread_count(), density,
+                  1e3 * run.seconds / iterations, run.fit.objective);
       std::fflush(stdout);
     }
   }

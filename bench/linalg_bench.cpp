@@ -80,7 +80,8 @@ void compare(std::string_view what, std::string_view peer, const Ours& ours, con
     parley::set_thread_count(threads);
     Eigen::setNbThreads(threads);
     const Pair pair = compare(ours, other);
-    fmt::print("| {} | {} | {:.3f} | {} {:.3f} | {:.2f} |\n", what, threads, 1e3 * pair.ours, peer, 1e3 * pair.other, pair.ratio);
+    fmt::print("| {} | {} | {:.3f} | {} {:.3f} | {:.2f} |\n", what, threads, 1e3 * pair.ours, peer, 1e3 * pair.other,
+               pair.ratio);
     std::fflush(stdout);
   }
 }
@@ -96,7 +97,8 @@ struct Entries {
   [[nodiscard]] Eigen::SparseMatrix<double> eigen() const {
     std::vector<Eigen::Triplet<double>> triplets;
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
-      for (std::size_t k = offsets[i]; k < offsets[i + 1]; ++k) triplets.emplace_back(static_cast<int>(i), columns[k], values[k]);
+      for (std::size_t k = offsets[i]; k < offsets[i + 1]; ++k)
+        triplets.emplace_back(static_cast<int>(i), columns[k], values[k]);
     Eigen::SparseMatrix<double> a(rows, cols);
     a.setFromTriplets(triplets.begin(), triplets.end());
     a.makeCompressed();
@@ -165,7 +167,8 @@ double read_only_sum(std::span<const double> x) {
       Eigen::Array<double, 8, 1> sums[4] = {Eigen::Array<double, 8, 1>::Zero(), Eigen::Array<double, 8, 1>::Zero(),
                                             Eigen::Array<double, 8, 1>::Zero(), Eigen::Array<double, 8, 1>::Zero()};
       for (std::size_t i = 0; i < kStretch; i += 8)
-        for (std::size_t s = 0; s < 4; ++s) sums[s] += Eigen::Map<const Eigen::Array<double, 8, 1>>(at + s * kStretch + i);
+        for (std::size_t s = 0; s < 4; ++s)
+          sums[s] += Eigen::Map<const Eigen::Array<double, 8, 1>>(at + s * kStretch + i);
       for (const auto& part : sums) sum += part.sum();
     }
     return sum;
@@ -176,11 +179,13 @@ void dense() {
   const Index rows = 6000, cols = 5000;
   const std::vector<double> values = normal_vector(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
   const Matrix a = Matrix::from_dense(rows, cols, values);
-  const std::vector<double> r = normal_vector(static_cast<std::size_t>(rows)), w = normal_vector(static_cast<std::size_t>(cols));
+  const std::vector<double> r = normal_vector(static_cast<std::size_t>(rows)),
+                            w = normal_vector(static_cast<std::size_t>(cols));
   std::vector<double> gradient(w.size()), margins(r.size());
   const auto read = [&] { sink = read_only_sum(values); };
   compare(
-      "dense A'r, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply_transposed(r, gradient); }, read);
+      "dense A'r, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply_transposed(r, gradient); },
+      read);
   compare(
       "dense A w, 6000 x 5000 doubles", "read-only sum of as many bytes", [&] { a.multiply(w, margins); }, read);
   const Eigen::Map<const Eigen::MatrixXd> peer(values.data(), rows, cols);
@@ -195,7 +200,8 @@ void sparse_products(std::string_view name, const Entries& entries) {
   const Matrix a = entries.matrix();
   const Eigen::SparseMatrix<double> peer = entries.eigen();
   const Eigen::SparseMatrix<double, Eigen::RowMajor> peer_rows = peer;
-  const std::vector<double> r = normal_vector(static_cast<std::size_t>(a.rows())), w = normal_vector(static_cast<std::size_t>(a.cols()));
+  const std::vector<double> r = normal_vector(static_cast<std::size_t>(a.rows())),
+                            w = normal_vector(static_cast<std::size_t>(a.cols()));
   std::vector<double> gradient(w.size()), margins(r.size());
   const Eigen::Map<const Eigen::VectorXd> right(r.data(), a.rows()), left(w.data(), a.cols());
   Eigen::VectorXd result(a.cols()), products(a.rows());
@@ -203,7 +209,8 @@ void sparse_products(std::string_view name, const Entries& entries) {
       fmt::format("A'r, {}", name), "Eigen CSC", [&] { a.multiply_transposed(r, gradient); },
       [&] { result.noalias() = peer.transpose() * right; });
   compare(
-      fmt::format("A w, {}", name), "Eigen CSR", [&] { a.multiply(w, margins); }, [&] { products.noalias() = peer_rows * left; });
+      fmt::format("A w, {}", name), "Eigen CSR", [&] { a.multiply(w, margins); },
+      [&] { products.noalias() = peer_rows * left; });
 }
 
 void grams() {
@@ -245,7 +252,8 @@ void thresholds() {
   for (std::size_t kind = 0; kind < 5; ++kind)
     for (const double share : {0.05, 0.1, 0.15, 0.19}) {
       // The same column values; one more entry beyond the threshold would store it dense.
-      std::vector<double> sparse_values(static_cast<std::size_t>(n) * static_cast<std::size_t>(d)), dense_values(sparse_values.size());
+      std::vector<double> sparse_values(static_cast<std::size_t>(n) * static_cast<std::size_t>(d)),
+          dense_values(sparse_values.size());
       std::mt19937_64 random(4);
       std::uniform_real_distribution<double> uniform;
       for (std::size_t k = 0; k < sparse_values.size(); ++k) {
@@ -255,7 +263,8 @@ void thresholds() {
       const Matrix a = Matrix::from_dense(n, d, sparse_values), b = Matrix::from_dense(n, d, dense_values);
       const Pair pair = compare([&] { a.multiply_transposed(r, out); }, [&] { b.multiply_transposed(r, out); });
       const double cells = static_cast<double>(n) * d;
-      fmt::print("| {} | {} | {:.4f} | {:.4f} |\n", names[kind], share, 1e9 * pair.ours / cells, 1e9 * pair.other / cells);
+      fmt::print("| {} | {} | {:.4f} | {:.4f} |\n", names[kind], share, 1e9 * pair.ours / cells,
+                 1e9 * pair.other / cells);
     }
 }
 
@@ -271,7 +280,8 @@ void building() {
          for (Index begin = 0; begin < entries.rows; begin += 10'000) {
            RowBlock block;
            for (Index i = begin; i < begin + 10'000; ++i) {
-             for (std::size_t k = entries.offsets[static_cast<std::size_t>(i)]; k < entries.offsets[static_cast<std::size_t>(i) + 1]; ++k)
+             for (std::size_t k = entries.offsets[static_cast<std::size_t>(i)];
+                  k < entries.offsets[static_cast<std::size_t>(i) + 1]; ++k)
                block.push(entries.columns[k], entries.values[k]);
              block.end_row();
            }

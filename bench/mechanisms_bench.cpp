@@ -71,8 +71,8 @@ class Textbook {
     const std::uint64_t variance = sigma * sigma;
     for (;;) {
       const std::int64_t y = laplace(t);
-      const auto distance =
-          std::abs(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::abs(y)) * t) - static_cast<std::int64_t>(variance));
+      const auto distance = std::abs(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::abs(y)) * t) -
+                                     static_cast<std::int64_t>(variance));
       std::uint64_t numerator = static_cast<std::uint64_t>(distance) * static_cast<std::uint64_t>(distance);
       const std::uint64_t denominator = 2 * variance * t * t;
       bool keep = true;
@@ -107,8 +107,8 @@ void noise_row(std::string_view name, const Noise& noise, double scale, const Pe
     peer_rates.push_back((1 << 15) / theirs / 1e6);
     ratios.push_back(rates.back() / peer_rates.back());
   }
-  fmt::print("{:<22} scale {:>8} grains  {:>7.1f} M/s   textbook {:>5.2f} M/s   ratio {:.0f}\n", name, scale, median(rates),
-             median(peer_rates), median(ratios));
+  fmt::print("{:<22} scale {:>8} grains  {:>7.1f} M/s   textbook {:>5.2f} M/s   ratio {:.0f}\n", name, scale,
+             median(rates), median(peer_rates), median(ratios));
 }
 
 template <class F>
@@ -129,15 +129,19 @@ void noises(Bits& bits) {
   for (const double scale : {1.0, 10.0, 1000.0}) {
     const auto whole = static_cast<std::uint64_t>(scale);
     noise_row(
-        "discrete Laplace", DiscreteLaplaceNoise::make(scale, Grain{0}).value(), scale, [&] { return textbook.laplace(whole); }, bits);
+        "discrete Laplace", DiscreteLaplaceNoise::make(scale, Grain{0}).value(), scale,
+        [&] { return textbook.laplace(whole); }, bits);
     noise_row(
-        "discrete Gaussian", DiscreteGaussianNoise::make(scale, Grain{0}).value(), scale, [&] { return textbook.gaussian(whole); }, bits);
+        "discrete Gaussian", DiscreteGaussianNoise::make(scale, Grain{0}).value(), scale,
+        [&] { return textbook.gaussian(whole); }, bits);
     noise_row(
-        "rounded Gaussian", RoundedGaussianNoise::make(scale, Grain{0}).value(), scale, [&] { return textbook.gaussian(whole); }, bits);
+        "rounded Gaussian", RoundedGaussianNoise::make(scale, Grain{0}).value(), scale,
+        [&] { return textbook.gaussian(whole); }, bits);
   }
   time_row("making a discrete Gaussian (its table)", 20,
            [&] { sink += DiscreteGaussianNoise::make(1000.0, Grain{0}).has_value() ? 1 : 0; });
-  time_row("making a discrete Laplace (its table)", 20, [&] { sink += DiscreteLaplaceNoise::make(1000.0, Grain{0}).has_value() ? 1 : 0; });
+  time_row("making a discrete Laplace (its table)", 20,
+           [&] { sink += DiscreteLaplaceNoise::make(1000.0, Grain{0}).has_value() ? 1 : 0; });
 }
 
 void selections(Bits& bits) {
@@ -152,8 +156,10 @@ void selections(Bits& bits) {
   const auto noisy = NoisyMax::make(settings).value();
   const auto top = TopK::make(settings, 100).value();
   time_row("exponential mechanism, 1e6 even scores", 3, [&] { sink += exponential.select(flat, bits).value(); });
-  time_row("exponential mechanism, 1e6 scores, one far ahead", 3, [&] { sink += exponential.select(peaked, bits).value(); });
-  time_row("  by rejection alone, one far ahead", 3, [&] { sink += exponential.select_by_rejection(peaked, bits).value(); });
+  time_row("exponential mechanism, 1e6 scores, one far ahead", 3,
+           [&] { sink += exponential.select(peaked, bits).value(); });
+  time_row("  by rejection alone, one far ahead", 3,
+           [&] { sink += exponential.select_by_rejection(peaked, bits).value(); });
   time_row("permute-and-flip, 1e6 even scores", 3, [&] { sink += flip.select(flat, bits).value(); });
   time_row("permute-and-flip, 1e6 scores, one far ahead", 3, [&] { sink += flip.select(peaked, bits).value(); });
   time_row("report-noisy-max, 1e6 scores", 3, [&] { sink += noisy.select(flat, bits).value(); });

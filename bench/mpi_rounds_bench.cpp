@@ -1,6 +1,7 @@
 // A round over MPI beside a hand-written loop, in one program: mpirun -n RANKS mpi_rounds_bench NUMBERS ROUNDS
 //
-//   ours   the mean of the parties' vectors by rounds::drive over MpiChannel: tasks, replies, frames, checksums, handlers
+//   ours   the mean of the parties' vectors by rounds::drive over MpiChannel: tasks, replies, frames, checksums and
+//          handlers
 //   hand   MPI_Allgatherv of the same vectors and a sum
 //
 // Five pairs, alternating; the median of the ratios.
@@ -26,7 +27,8 @@ double ours(const transport::MpiWorld& world, std::size_t numbers, int rounds) {
   const Mean mean{.rounds = rounds};
   const std::vector<double> own(numbers, world.rank());
   const auto admit = [&](const rounds::Opening&) -> Result<rounds::Admission> {
-    return rounds::Admission{std::make_unique<rounds::Party<Mean>>(mean, own, rounds::without_privacy(privacy::Unprotected{})), {}};
+    return rounds::Admission{
+        std::make_unique<rounds::AlgorithmParty<Mean>>(mean, own, rounds::without_privacy(privacy::Unprotected{})), {}};
   };
   rounds::Handler handler(admit, "");
   const transport::Respond respond = [&](std::string_view frame) { return handler.respond(frame); };
@@ -48,7 +50,8 @@ double ours(const transport::MpiWorld& world, std::size_t numbers, int rounds) {
 }
 
 double by_hand(const transport::MpiWorld& world, std::size_t numbers, int rounds) {
-  std::vector<double> own(numbers, world.rank()), all(numbers * static_cast<std::size_t>(world.size())), estimate(numbers, 0.0);
+  std::vector<double> own(numbers, world.rank()), all(numbers * static_cast<std::size_t>(world.size())),
+      estimate(numbers, 0.0);
   std::vector<int> counts(static_cast<std::size_t>(world.size()), static_cast<int>(numbers)), offsets(counts.size());
   for (std::size_t p = 0; p < offsets.size(); ++p) offsets[p] = static_cast<int>(p * numbers);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -56,10 +59,11 @@ double by_hand(const transport::MpiWorld& world, std::size_t numbers, int rounds
   std::vector<double> difference(numbers);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t j = 0; j < numbers; ++j) difference[j] = own[j] - estimate[j];
-    MPI_Allgatherv(difference.data(), static_cast<int>(numbers), MPI_DOUBLE, all.data(), counts.data(), offsets.data(), MPI_DOUBLE,
-                   MPI_COMM_WORLD);
+    MPI_Allgatherv(difference.data(), static_cast<int>(numbers), MPI_DOUBLE, all.data(), counts.data(), offsets.data(),
+                   MPI_DOUBLE, MPI_COMM_WORLD);
     for (std::size_t p = 0; p < counts.size(); ++p)
-      for (std::size_t j = 0; j < numbers; ++j) estimate[j] += 0.5 * all[p * numbers + j] / static_cast<double>(counts.size());
+      for (std::size_t j = 0; j < numbers; ++j)
+        estimate[j] += 0.5 * all[p * numbers + j] / static_cast<double>(counts.size());
   }
   MPI_Barrier(MPI_COMM_WORLD);
   return MPI_Wtime() - begun;
@@ -82,6 +86,7 @@ int main(int argc, char** argv) {
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
   };
-  fmt::print("| {} | {} | {:.3f} | {:.3f} | {:.2f} |\n", world.size(), numbers, 1e3 * median(mine), 1e3 * median(hand), median(ratio));
+  fmt::print("| {} | {} | {:.3f} | {:.3f} | {:.2f} |\n", world.size(), numbers, 1e3 * median(mine), 1e3 * median(hand),
+             median(ratio));
   return 0;
 }

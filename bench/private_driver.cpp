@@ -1,21 +1,20 @@
-// Answers questions about private trainers, so that a script can time them beside its peers and tabulate
-// their utility.
+// Answers questions about private trainers, so that a script can time them beside its peers and tabulate their utility.
 //
-//   load FILE BOUND       rows, columns, then offsets (int64), columns (int32), values and labels (double);
-//   features are
-//                         clipped to +-BOUND for private runs, and kept as they are for evaluation
+//   load FILE BOUND       rows, columns, then offsets (int64), columns (int32), values and labels (double); features
+//                         are clipped to +-BOUND for private runs, and kept as they are for evaluation
 //   dense ROWS COLUMNS    the same for normal numbers clipped to +-3, and labels by a coin
 //     -> bytes that a pass over the columns reads
 //   read BYTES            -> CPU seconds of a read-only sum over as many bytes
-//   objective TASK L1 L2 RADIUS     RADIUS < 0: none
+//   objective TASK L1 L2 RADIUS
+//                         RADIUS < 0: none
 //   optimum               -> objective, nonzeros and l1 norm of the reference optimum, which is kept
 //   threads N
-//   run ALGORITHM T STEP R SHARE CLIP EPSILON DELTA SEED CALIBRATION MODE [RADIUS [SMOOTHNESS ROW_BOUND
-//   LABEL_BOUND]]
-//                         0 for T, STEP, SHARE, CLIP: the algorithm's own choice. MODE: auto | plain |
-//                         rows. RADIUS: trains over that l1 ball without the l1 penalty; evaluated as the
-//                         objective says. sgd-1 is sgd on batches of one expected record, without momentum,
-//                         last iterate. ROW_BOUND 0: that of the columns' bounds together
+//   run ALGORITHM T STEP R SHARE CLIP EPSILON DELTA SEED CALIBRATION MODE [RADIUS [SMOOTHNESS ROW_BOUND LABEL_BOUND]]
+//                         0 for T, STEP, SHARE, CLIP: the algorithm's own choice
+//                         MODE: auto | plain | rows
+//                         RADIUS: trains over that l1 ball without the l1 penalty; evaluated as the objective says
+//                         ROW_BOUND 0: that of the columns' bounds together
+//                         sgd-1 is sgd on batches of one expected record, without momentum, last iterate
 //     -> seconds per step (first step apart), seconds in all, objective on the features as they are, steps,
 //        coordinates right and wrong about being nonzero, epsilon that the ledger charged
 #include <algorithm>
@@ -34,12 +33,12 @@
 #include <vector>
 
 #include "bench/driver.h"
-#include "parley/algorithms/coordinate_descent.h"
-#include "parley/algorithms/exact.h"
-#include "parley/algorithms/frank_wolfe.h"
-#include "parley/algorithms/greedy_cd.h"
-#include "parley/algorithms/private_terms.h"
-#include "parley/algorithms/sgd.h"
+#include "parley/algorithms/coordinate/coordinate_descent.h"
+#include "parley/algorithms/coordinate/greedy_cd.h"
+#include "parley/algorithms/exact/exact.h"
+#include "parley/algorithms/frank_wolfe/frank_wolfe.h"
+#include "parley/algorithms/parts/private_terms.h"
+#include "parley/algorithms/sgd/sgd.h"
 #include "parley/core/threads.h"
 #include "parley/linalg/vectors.h"
 
@@ -55,7 +54,8 @@ struct GridData : Data {
 
 GridData on_grid(Data plain, double bound) {
   GridData data{std::move(plain), {}};
-  data.grid = *privacy::GridFeatures::make(data.features, std::vector<double>(static_cast<std::size_t>(data.features.cols()), bound));
+  data.grid = *privacy::GridFeatures::make(data.features,
+                                           std::vector<double>(static_cast<std::size_t>(data.features.cols()), bound));
   return data;
 }
 
@@ -137,28 +137,35 @@ class Purses {
 
   privacy::Gate gate(const std::string& plan, const Run& run, privacy::Bits& bits) {
     const privacy::Purse purse = of(plan);
-    if (paid_.contains(plan)) return std::move(*privacy::Gate::resume(*ledger_, purse, "run", bits, {}, privacy::AnswersAreMarked{}));
-    (void)ledger_->set_budget(purse,
-                              {*privacy::Epsilon::make(100 * run.epsilon), *privacy::Delta::make(run.delta), privacy::Composition::kPlans});
+    if (paid_.contains(plan))
+      return std::move(*privacy::Gate::resume(*ledger_, purse, "run", bits, {}, privacy::AnswersAreMarked{}));
+    (void)ledger_->set_budget(purse, {*privacy::Epsilon::make(100 * run.epsilon), *privacy::Delta::make(run.delta),
+                                      privacy::Composition::kPlans});
     return std::move(*privacy::Gate::open(*ledger_, purse, "run", bits));
   }
   void paid(const std::string& plan) { paid_.insert(plan); }
 
  private:
-  static privacy::Purse of(const std::string& plan) { return {plan, privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne}; }
+  static privacy::Purse of(const std::string& plan) {
+    return {plan, privacy::Unit::kRecord, privacy::Neighbours::kReplaceOne};
+  }
   std::filesystem::path folder_;
   std::optional<privacy::Ledger> ledger_;
   std::set<std::string> paid_;
 };
 
-const std::map<std::string, GreedyRule> kRules = {
-    {"gs", GreedyRule::kSmooth}, {"gs-s", GreedyRule::kSubgradient}, {"gs-r", GreedyRule::kStep}, {"gs-q", GreedyRule::kDecrease}};
+const std::map<std::string, GreedyRule> kRules = {{"gs", GreedyRule::kSmooth},
+                                                  {"gs-s", GreedyRule::kSubgradient},
+                                                  {"gs-r", GreedyRule::kStep},
+                                                  {"gs-q", GreedyRule::kDecrease}};
 
 Result<Fit> train(const Run& run, const Problem& problem, const Observer& observer) {
   const auto steps = run.steps > 0 ? std::optional<int>(run.steps) : std::nullopt;
   if (run.algorithm == "frank-wolfe")
-    return frank_wolfe(problem, {.iterations = steps, .mode = run.mode == "plain" ? FrankWolfeMode::kPlain : FrankWolfeMode::kAutomatic},
-                       observer);
+    return frank_wolfe(
+        problem,
+        {.iterations = steps, .mode = run.mode == "plain" ? FrankWolfeMode::kPlain : FrankWolfeMode::kAutomatic},
+        observer);
   if (run.algorithm == "coordinate-descent") {
     CoordinateSettings settings{.passes = steps, .order = CoordinateOrder::kUniform, .seed = run.seed};
     if (run.step > 0) settings.step = run.step;
@@ -187,23 +194,25 @@ Result<Fit> train(const Run& run, const Problem& problem, const Observer& observ
 std::string plan_of(const Run& run, const GridData& data, bool all) {
   std::ostringstream name;
   name.precision(17);
-  name << run.algorithm << ' ' << run.steps << ' ' << run.share << ' ' << run.epsilon << ' ' << run.delta << ' ' << run.calibration << ' '
-       << data.features.cols() << ' ' << data.features.rows() << ' ' << run.clip << ' ' << run.smoothness;
+  name << run.algorithm << ' ' << run.steps << ' ' << run.share << ' ' << run.epsilon << ' ' << run.delta << ' '
+       << run.calibration << ' ' << data.features.cols() << ' ' << data.features.rows() << ' ' << run.clip << ' '
+       << run.smoothness;
   if (all) name << ' ' << run.bound << ' ' << run.row_bound << ' ' << run.label_bound << ' ' << data.grid->bound(0);
   return name.str();
 }
 
-std::string answer(const Run& run, const GridData& data, const glm::Objective& objective, const std::vector<double>& optimum,
-                   Purses& purses, bool all) {
+std::string answer(const Run& run, const GridData& data, const glm::Objective& objective,
+                   const std::vector<double>& optimum, Purses& purses, bool all) {
   const std::string plan = plan_of(run, data, all) + (objective.task == glm::Task::kLinear ? " linear" : "");
   privacy::SeededGenerator bits(run.seed);
   privacy::Gate gate = purses.gate(plan, run, bits);
   const PrivateTerms terms{
       .target = {*privacy::Epsilon::make(run.epsilon), *privacy::Delta::make(run.delta)},
-      .calibration = run.calibration == "paper" ? Calibration::kPaper : Calibration::kProved,
-      .smoothness = run.smoothness == "private" ? Smoothness::kPrivate : Smoothness::kBounds,
+      .calibration = run.calibration == "paper" ? privacy::Calibration::kPaper : privacy::Calibration::kProved,
+      .smoothness = run.smoothness == "private" ? privacy::Smoothness::kPrivate : privacy::Smoothness::kBounds,
       .derivative_bound = run.bound,
-      .row_bound = run.row_bound > 0 ? run.row_bound : data.grid->bound(0) * std::sqrt(static_cast<double>(data.features.cols())),
+      .row_bound = run.row_bound > 0 ? run.row_bound
+                                     : data.grid->bound(0) * std::sqrt(static_cast<double>(data.features.cols())),
       .label_bound = run.label_bound,
       .features = &*data.grid,
       .gate = &gate};
@@ -219,7 +228,8 @@ std::string answer(const Run& run, const GridData& data, const glm::Objective& o
     if (at.iteration == 1) first = last;
     return true;
   });
-  if (!fit && !all) return answer(run, data, objective, optimum, purses, true);  // its plan may be another one after all
+  if (!fit && !all)
+    return answer(run, data, objective, optimum, purses, true);  // its plan may be another one after all
   if (!fit) return "error " + fit.error().message;
   purses.paid(plan);
   const double value = glm::evaluate(objective, data.features, data.labels, fit->weights, fit->intercepts);
@@ -228,8 +238,9 @@ std::string answer(const Run& run, const GridData& data, const glm::Objective& o
     if (fit->weights[c] != 0) ++(optimum[c] != 0 ? right : wrong);
   std::ostringstream text;
   text.precision(12);
-  text << (fit->iterations > 1 ? (last - first) / (fit->iterations - 1) : last - begin) << ' ' << cpu_seconds() - begin << ' ' << value
-       << ' ' << fit->iterations << ' ' << right << ' ' << wrong << ' ' << gate.receipts().front().epsilon;
+  text << (fit->iterations > 1 ? (last - first) / (fit->iterations - 1) : last - begin) << ' ' << cpu_seconds() - begin
+       << ' ' << value << ' ' << fit->iterations << ' ' << right << ' ' << wrong << ' '
+       << gate.receipts().front().epsilon;
   return text.str();
 }
 
@@ -280,8 +291,8 @@ int main() {
       std::printf("ok\n");
     } else if (verb == "run") {
       Run run;
-      words >> run.algorithm >> run.steps >> run.step >> run.bound >> run.share >> run.clip >> run.epsilon >> run.delta >> run.seed >>
-          run.calibration >> run.mode;
+      words >> run.algorithm >> run.steps >> run.step >> run.bound >> run.share >> run.clip >> run.epsilon >>
+          run.delta >> run.seed >> run.calibration >> run.mode;
       words >> run.radius;
       words >> run.smoothness >> run.row_bound >> run.label_bound;
       std::printf("%s\n", answer(run, data, objective, optimum, purses, run.steps == 0).c_str());

@@ -178,7 +178,7 @@ def compare(driver, folder, name, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = os.environ.get("PARLEY_BENCH_BUILD", str(quality.ROOT / "build-bench" / "build"))
+    build = os.environ.get("PARLEY_BENCH_BUILD", str(quality.ROOT / "build"))
     parser.add_argument("--driver", default=f"{build}/bench/descent_driver")
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", "../shared"))
     parser.add_argument("--sets", nargs="*", default=list(SETS))

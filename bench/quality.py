@@ -126,7 +126,7 @@ def rows_of(driver, folder, name, shared, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = os.environ.get("PARLEY_BENCH_BUILD", str(ROOT / "build-bench" / "build"))
+    build = os.environ.get("PARLEY_BENCH_BUILD", str(ROOT / "build"))
     parser.add_argument("--driver", default=f"{build}/bench/descent_driver")
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", "../shared"))
     parser.add_argument("--sets", nargs="*", default=list(SETS))

@@ -94,7 +94,7 @@ def files(chosen):
 
 def ours(path, threads):
     """Medians of a second to sixth read, as the peer's process has read one to five times before too; memory of the first."""
-    program = Path(os.environ.get("PARLEY_BENCH_BUILD", CACHE / "build")) / "bench/readers_bench"
+    program = Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/readers_bench"
     run = subprocess.run([program, path, "classes", str(threads), "6"], check=True, capture_output=True, text=True)
     first, *later = map(json.loads, run.stdout.splitlines())
     return {**first, **{what: statistics.median(read[what] for read in later) for what in ("wall", "cpu")}}

@@ -49,10 +49,11 @@ int main(int argc, char** argv) {
     double sum = 0;
     for (const double y : data->labels.values) sum += y;
     fmt::print(
-        "{{\"wall\": {}, \"cpu\": {}, \"rows\": {}, \"columns\": {}, \"nonzeros\": {}, \"matrix_bytes\": {}, \"label_sum\": {}, "
+        "{{\"wall\": {}, \"cpu\": {}, \"rows\": {}, \"columns\": {}, \"nonzeros\": {}, \"matrix_bytes\": {}, "
+        "\"label_sum\": {}, "
         "\"resident_before\": {}, \"resident_peak\": {}}}\n",
-        wall_seconds, cpu_seconds, data->rows(), data->features.cols(), data->features.nonzeros(), data->features.bytes(), sum, before,
-        peak_resident_bytes());
+        wall_seconds, cpu_seconds, data->rows(), data->features.cols(), data->features.nonzeros(),
+        data->features.bytes(), sum, before, peak_resident_bytes());
   }
   return 0;
 }

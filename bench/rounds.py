@@ -14,7 +14,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build-bench" / "build")) / "bench"
+BUILD = pathlib.Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench"
 VENV = ROOT / "build-bench" / "flower"
 CLIENTS = 10
 REPEATS = int(os.environ.get("REPEATS", "3"))

@@ -1,6 +1,5 @@
-// The same round as rounds_bench over gRPC with mutual TLS, written straight against gRPC: one synchronous
-// stream and one thread per client, raw bytes, nothing checked, nothing kept. What the runtime is measured
-// against.
+// The same round as rounds_bench over gRPC with mutual TLS, written straight against gRPC: one synchronous stream and
+// one thread per client, raw bytes, nothing checked, nothing kept. What the runtime is measured against.
 //
 //   rounds_bare server FLOATS ROUNDS CLIENTS FOLDER
 //   rounds_bare client PORT NAME FLOATS FOLDER
@@ -62,7 +61,9 @@ class Sum final : public grpc::Service {
     AddMethod(new grpc::internal::RpcServiceMethod(
         kMethod, grpc::internal::RpcMethod::BIDI_STREAMING,
         new grpc::internal::BidiStreamingHandler<Sum, ByteBuffer, ByteBuffer>(
-            [](Sum* self, grpc::ServerContext*, grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>* stream) { return self->serve(stream); },
+            [](Sum* self, grpc::ServerContext*, grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>* stream) {
+              return self->serve(stream);
+            },
             this)));
   }
   grpc::Status serve(grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>* stream) {
@@ -128,9 +129,11 @@ int join(int port, const std::string& name, std::size_t floats, const std::strin
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride("coordinator");
   arguments.SetMaxReceiveMessageSize(-1);
-  const auto channel = grpc::CreateCustomChannel(
-      "127.0.0.1:" + std::to_string(port),
-      grpc::SslCredentials({read(folder + "/ca.pem"), read(folder + "/" + name + ".key"), read(folder + "/" + name + ".pem")}), arguments);
+  const auto channel =
+      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
+                                grpc::SslCredentials({read(folder + "/ca.pem"), read(folder + "/" + name + ".key"),
+                                                      read(folder + "/" + name + ".pem")}),
+                                arguments);
   grpc::ClientContext context;
   const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING, channel);
   const std::unique_ptr<grpc::ClientReaderWriter<ByteBuffer, ByteBuffer>> stream(

@@ -1,10 +1,10 @@
-// One round that averages a vector of floats over clients: Parley's runtime over gRPC with mutual TLS, and in
-// process.
+// One round that averages a vector of floats over clients: Parley's runtime over gRPC with mutual TLS, and in process.
 //
 //   rounds_bench keys FOLDER CLIENTS                     certificates for all programs of this table
-//   rounds_bench server FLOATS ROUNDS CLIENTS FOLDER     prints "port N", then the median milliseconds of a
-//   round rounds_bench client PORT NAME FLOATS FOLDER rounds_bench local FLOATS ROUNDS CLIENTS             in
-//   process, beside the same arithmetic and copies without a runtime
+//   rounds_bench server FLOATS ROUNDS CLIENTS FOLDER     prints "port N", then the median milliseconds of a round
+//   rounds_bench client PORT NAME FLOATS FOLDER
+//   rounds_bench local FLOATS ROUNDS CLIENTS             in process, beside the same arithmetic and copies without a
+//                                                        runtime
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,7 +82,8 @@ struct Averaging {
   Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
     ++iterate.round;
     std::fill(iterate.mean.begin(), iterate.mean.end(), 0.0F);
-    for (const auto& answer : answers) add(answer.reply.values, 1.0F / static_cast<float>(answers.size()), iterate.mean);
+    for (const auto& answer : answers)
+      add(answer.reply.values, 1.0F / static_cast<float>(answers.size()), iterate.mean);
     return iterate;
   }
   bool done(const Iterate& iterate) const { return iterate.round >= rounds; }
@@ -140,10 +141,11 @@ Result<void> serve(std::size_t floats, int rounds, int clients, const std::strin
   PARLEY_TRY(auto exchange, rounds::Exchange::make(*server, {.parties = names(clients), .job = "bench"}));
   PARLEY_CHECK(exchange.open());
   Laps laps;
-  const auto end = rounds::drive<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, exchange, [&](std::int64_t, const auto&) {
-    laps.lap();
-    return true;
-  });
+  const auto end =
+      rounds::drive<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, exchange, [&](std::int64_t, const auto&) {
+        laps.lap();
+        return true;
+      });
   if (!end) return fail(end.error());
   fmt::print("{:.4f}\n", laps.median());
   return exchange.close();
@@ -152,10 +154,10 @@ Result<void> serve(std::size_t floats, int rounds, int clients, const std::strin
 Result<void> join(int port, const std::string& name, std::size_t floats, const std::string& folder) {
   PARLEY_TRY(auto own, credentials(folder, name));
   const auto admit = [&](const rounds::Opening&) -> Result<rounds::Admission> {
-    return rounds::Admission{
-        std::make_unique<rounds::Party<Averaging>>(Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})),
-        {},
-        {}};
+    return rounds::Admission{std::make_unique<rounds::AlgorithmParty<Averaging>>(
+                                 Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})),
+                             {},
+                             {}};
   };
   rounds::Handler handler(admit, "");
   transport::GrpcClient client(
@@ -186,15 +188,16 @@ double without_runtime(std::size_t floats, int rounds, int clients) {
 
 Result<void> local(std::size_t floats, int rounds, int clients) {
   const double bare = without_runtime(floats, rounds, clients);
-  std::vector<std::unique_ptr<rounds::Party<Averaging>>> parties;
+  std::vector<std::unique_ptr<rounds::AlgorithmParty<Averaging>>> parties;
   for (int c = 0; c < clients; ++c)
-    parties.push_back(
-        std::make_unique<rounds::Party<Averaging>>(Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})));
+    parties.push_back(std::make_unique<rounds::AlgorithmParty<Averaging>>(
+        Averaging{}, Floats(floats, 0.25F), rounds::without_privacy(privacy::Unprotected{})));
   Laps laps;
-  const auto end = rounds::simulate<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, std::move(parties), [&](std::int64_t, const auto&) {
-    laps.lap();
-    return true;
-  });
+  const auto end = rounds::simulate<Averaging>({rounds}, {0, Floats(floats, 1.0F)}, std::move(parties),
+                                               [&](std::int64_t, const auto&) {
+                                                 laps.lap();
+                                                 return true;
+                                               });
   if (!end) return fail(end.error());
   fmt::print("{:.4f} {:.4f}\n", laps.median(), bare);
   return {};

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build-bench" / "build"))
+BUILD = pathlib.Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build"))
 BINARY = pathlib.Path(os.environ.get("PARLEY", BUILD / "parley"))
 BEFORE = os.environ.get("PARLEY_BEFORE")
 REPEATS = int(os.environ.get("REPEATS", "5"))

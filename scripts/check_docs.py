@@ -4,7 +4,8 @@
 A fenced block marked `console` is a session: each line that starts with "$ " is run, in order, in one scratch
 folder per document that holds a copy of examples/, with the given binary on PATH. It must exit 0, or with the code
 named in a trailing comment "# exits 2". Lines below a command are output for the reader and are not compared.
-The examples in the --help of every verb are run likewise, each verb's in a scratch folder of its own, after what `BEFORE` says.
+The examples in the --help of every verb are run likewise, each verb's in a scratch folder of its own, after what `BEFORE`
+says; no line of a --help is wider than 100 columns. The version that the binary prints has its section in CHANGELOG.md.
 A block marked `sh` is for commands that cannot run inside the tests (make, git clone); each `make TARGET` must
 exist, and `parley` may not appear there.
 """
@@ -81,6 +82,7 @@ ORDERS = r"""printf 'customer,city,product,price,weight,y\n1,Bern,p,5,2,1\n2,Bas
 SQUARE = "parley data generate square --out square; parley train square/job.toml --out out/square --quiet"
 BEFORE = {"predict": TRAIN, "evaluate": f"{TRAIN}\n{SQUARE}", "keys issue": "parley keys init keys", "coordinate": KEYS, "join": f"{KEYS}\n{SITE}",
           "ledger show": BUDGET, "ledger verify": BUDGET, "data split": ORDERS}
+HELP_COLUMNS = 100
 STAYS = {"coordinate", "join"}  # until they are told to end
 
 
@@ -108,7 +110,10 @@ def stays(command, scratch):
 def run_help(verb):
     global ran
     text, name = help_of(verb), " ".join(verb)
-    commands = re.findall(r"^  (parley .*)$", text, re.M)
+    commands = re.findall(r"^  (parley (?:.*\\\n)*.*)$", text, re.M)
+    for line in text.splitlines():
+        if len(line) > HELP_COLUMNS:
+            problems.append(f"parley {name} --help: {len(line)} columns: {line}")
     if not any(command.startswith(f"parley {name}") for command in commands):
         problems.append(f"parley {name} --help: shows no example of its own")
     with tempfile.TemporaryDirectory() as scratch:
@@ -146,6 +151,10 @@ for document in documents:
 
 for verb in verbs():
     run_help(verb)
+
+version = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+if f"\n## {version}\n" not in (root / "CHANGELOG.md").read_text():
+    problems.append(f"CHANGELOG.md: has no section for version {version}")
 
 print("\n".join(problems) if problems else f"docs: {len(documents)} documents, {ran} commands ran")
 sys.exit(1 if problems else 0)
