@@ -26,6 +26,10 @@ endif()
 # Results must not depend on the compiler contracting a*b+c on one machine and not on another;
 # kernels that want fused operations ask for them by name.
 add_compile_options(-ffp-contract=off)
+# Where a loop begins decides up to a tenth of its speed; without this it depends on the code before it.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Release>:-falign-loops=32>)
+endif()
 if(PARLEY_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
 endif()
