@@ -14,8 +14,8 @@
 #include "apps/parley/verbs.h"
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/statement.h"
+#include "parley/privacy/ledger/budget_ended.h"
 #include "parley/privacy/ledger/seen_head.h"
-#include "parley/privacy/ledger/use_of_budget.h"
 
 namespace parley::app {
 

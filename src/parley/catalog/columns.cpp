@@ -149,6 +149,7 @@ Result<double> Columns::objective(const jobs::Job& job, const Running& running) 
     linalg::axpy(1.0, algorithms::margins_of(share, part.weights), margins);
     penalty += objective.l2 / 2 * linalg::squared_norm(part.weights);
   }
+  if (labels == nullptr) return fail(failed("no party holds labels"));
   return glm::mean_loss(objective.task, margins, *labels) + penalty;
 }
 

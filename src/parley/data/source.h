@@ -37,7 +37,7 @@ struct Arrays {
 
 class Source {
  public:
-  static Source file(std::string path) { return {path, File{}}; }
+  static Source file(std::string path) { return {std::move(path), File{}}; }
   static Source stream(std::string name, OpenBytes open) { return {std::move(name), std::move(open)}; }
   static Source arrays(std::string name, Arrays arrays) { return {std::move(name), std::move(arrays)}; }
 

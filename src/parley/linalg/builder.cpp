@@ -45,8 +45,9 @@ void ColumnsBuilder::append(std::vector<ColumnBlock> stretches) {
   for (ColumnBlock& stretch : stretches) {
     assert(stretch.rows() <= rows_ - first);
     stretch.entries_.seal();
-    stretch.entries_.visit(
-        [&](Index, Index position, double value) { scratch_[static_cast<std::size_t>(first + position)] = value; });
+    stretch.entries_.visit([&](Index, Index position, double value) {
+      scratch_[static_cast<std::size_t>(first) + static_cast<std::size_t>(position)] = value;
+    });
     first += stretch.rows();
     stretch = ColumnBlock();
   }

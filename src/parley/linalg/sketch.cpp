@@ -29,6 +29,7 @@ std::vector<Index> choose(std::size_t count, std::size_t from, const PublicRando
     chosen.insert(chosen.contains(candidate) ? k : candidate);
   }
   std::vector<Index> rows;
+  rows.reserve(chosen.size());
   for (const std::uint64_t row : chosen) rows.push_back(static_cast<Index>(row));
   std::sort(rows.begin(), rows.end());
   return rows;

@@ -24,6 +24,7 @@ Result<std::vector<std::string>> files_by_part(const std::vector<Trained>& parts
                   fmt::format("this model has {}; give one file for each, PARTY=FILE", counted(parts.size(), "part")),
                   counted(files.size(), "file")));
   std::vector<std::string> names;
+  names.reserve(parts.size());
   for (const Trained& trained : parts) names.push_back(trained.part->party);
   std::vector<std::string> ordered(parts.size());
   for (std::size_t f = 0; f < files.size(); ++f) {
@@ -45,7 +46,7 @@ void add_ids(const data::Dataset& table, std::vector<std::string>& ids) {
 }
 
 void add_notes(const std::string& file, const data::Dataset& table, std::vector<std::string>& notes) {
-  for (const std::string& note : table.notes) notes.push_back(file + ": " + note);
+  for (const std::string& note : table.notes) notes.push_back(fmt::format("{}: {}", file, note));
 }
 
 // Rows of one table after those of another, class by class.

@@ -50,6 +50,7 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
   const catalog::Federation& federation = *catalog::federation_of(job);
   PARLEY_TRY(const privacy::Delta delta, target_delta(job, first));
   std::vector<privacy::Plan> plans;
+  plans.reserve(parties.size());
   for (const PrivacyReport& party : parties) plans.push_back(party.plan);
   const auto most = std::max_element(parties.begin(), parties.end(),
                                      [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });

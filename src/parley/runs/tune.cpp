@@ -188,9 +188,9 @@ Result<Tuned> tune(const jobs::Job& job, std::vector<Trial> trials, PrivateSite&
     const privacy::Private each(losses(trial.objective, data.validation, data.validation_labels, fit, largest));
     PARLEY_TRY(const auto sum, privacy::clipped_sum_l2(each, fitting->scoring.rule));
     PARLEY_TRY(const auto released, run.scoring.release(sum, fitting->scoring.noise));
-    auto score = privacy::derive([](const std::vector<double>& loss) { return -loss.front(); }, released);
+    const auto score = privacy::derive([](const std::vector<double>& loss) { return -loss.front(); }, released);
     const bool interrupted = fit.stop == algorithms::Stop::kInterrupted;
-    return Scored{Tuned{std::move(fit), trial, low, fitting->plans[run.setting]}, std::move(score), interrupted};
+    return Scored{Tuned{std::move(fit), trial, low, fitting->plans[run.setting]}, score, interrupted};
   };
   return std::move(runs).best<Tuned>(once);
 }

@@ -12,7 +12,6 @@ namespace parley::algorithms {
 
 using privacy::DescentRule;
 using privacy::ExactSums;
-using privacy::Released;
 using privacy::VertexRule;
 
 namespace {

@@ -69,9 +69,7 @@ double renyi_bounded_range(double epsilon, double order) {
 double pure_epsilon(const Mechanism& mechanism) {
   return std::visit(
       []<class M>(const M& m) -> double {
-        if constexpr (std::is_same_v<M, Laplace>) {
-          return m.sensitivity / m.scale;
-        } else if constexpr (std::is_same_v<M, DiscreteLaplace>) {
+        if constexpr (std::is_same_v<M, Laplace> || std::is_same_v<M, DiscreteLaplace>) {
           return m.sensitivity / m.scale;
         } else if constexpr (std::is_same_v<M, Exponential> || std::is_same_v<M, Pure>) {
           return m.epsilon;

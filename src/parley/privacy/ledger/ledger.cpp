@@ -11,6 +11,7 @@
 
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/ledger/budget_ended.h"
 #include "parley/privacy/ledger/database.h"
 #include "parley/privacy/ledger/entry_text.h"
 #include "parley/privacy/ledger/ledger_folder.h"
@@ -19,7 +20,6 @@
 #include "parley/privacy/ledger/repricing.h"
 #include "parley/privacy/ledger/seen_head.h"
 #include "parley/privacy/ledger/standing.h"
-#include "parley/privacy/ledger/use_of_budget.h"
 
 namespace parley::privacy {
 

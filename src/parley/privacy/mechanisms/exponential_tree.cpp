@@ -22,7 +22,7 @@ constexpr std::size_t kAhead = 12;
 
 std::uint64_t headroom(double rate) {
   const double steps = kHeadroomBits * 0.6931471805599453 / rate;
-  return static_cast<std::uint64_t>(std::min(steps, static_cast<double>(kGridLimit / 4)));
+  return static_cast<std::uint64_t>(std::min(steps, static_cast<double>(kGridLimit) / 4));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 // most 1.5 sqrt(D) grains more.
 //
 // Who joined is drawn by the gate and known to nobody else. A release costs a sampled Gaussian whose multiplier is
-// sigma over the norm that one record may contribute. Proof note: exact_sums.md.
+// sigma over the norm that one record may contribute. Proof note: batch_sum.md.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -115,7 +115,9 @@ class BatchSum {
   void add_pass(const Batch& batch, std::span<const double> derivatives);
   // An entry of sums_ in grains; it starts again from 0.
   [[nodiscard]] std::int64_t take_count(std::size_t coordinate) {
-    const double scale = one_scale_ ? *one_scale_ : scale_[coordinate < width_ ? coordinate : coordinate % width_];
+    // A coordinate exists, so width_ > 0.
+    const std::size_t column = coordinate < width_ ? coordinate : coordinate % width_;  // NOLINT(clang-analyzer-core.*)
+    const double scale = one_scale_ ? *one_scale_ : scale_[column];
     const double sum = sums_[coordinate] * scale * per_grain_;
     sums_[coordinate] = 0;
     const auto towards_zero = static_cast<std::int64_t>(sum);  // floor() may be a call, and this loop is a hot one

@@ -1,5 +1,5 @@
 // Labels that are released one by one, each with noise of its own: randomised response and Laplace noise on one-hot
-// labels. One record replaced changes one label and no other. Proof note: sensitivity.md.
+// labels. One record replaced changes one label and no other. Proof note: clipped_sum.md.
 #pragma once
 #include <cstddef>
 #include <vector>

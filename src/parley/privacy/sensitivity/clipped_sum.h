@@ -10,7 +10,7 @@
 //   values       |q_i| <= floor(B/g)          -                2 floor(B/g)     one record owns one coordinate
 //   squares      ||q_i|| <= B/g               B/g              sqrt(2) B/g      they are nonnegative and rounded down
 //
-// A contribution that is not a finite number counts as 0. Proof notes: sensitivity.md.
+// A contribution that is not a finite number counts as 0. Proof notes: clipped_sum.md.
 #pragma once
 #include <cstddef>
 #include <vector>

@@ -93,7 +93,8 @@ class ExactSums {
   void add_to_row(linalg::Index row, std::size_t first, double change);
   void sum_by_rows();
   [[nodiscard]] std::size_t column(std::size_t coordinate) const {
-    return coordinate < width_ ? coordinate : coordinate % width_;  // divisions are slow
+    // Divisions are slow. A coordinate exists, so width_ > 0.
+    return coordinate < width_ ? coordinate : coordinate % width_;  // NOLINT(clang-analyzer-core.DivideZero)
   }
   [[nodiscard]] double gradient(std::size_t coordinate) const {
     return sums_[coordinate] * (alike_ ? unit_gradient_.front() : unit_gradient_[column(coordinate)]);

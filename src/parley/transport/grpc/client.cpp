@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kParting{2};
 
 enum Tag : std::intptr_t { kStarted = 1, kRead, kWritten, kEnded, kStopped, kChannelChanged };
 void* tag(Tag which) {
-  return reinterpret_cast<void*>(which);
+  return reinterpret_cast<void*>(which);  // NOLINT(performance-no-int-to-ptr): never followed
 }
 
 // Why nobody could be reached. The usual reasons have words that say what to look at; others are gRPC's own.

@@ -1,4 +1,4 @@
-#include "parley/privacy/ledger/use_of_budget.h"
+#include "parley/privacy/ledger/budget_ended.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::string use_of_budget(const Spent& spent) {
   const double epsilon = spent.budget->epsilon.value(), delta = spent.budget->delta.value();
   const bool by_plans = spent.budget->composition == Composition::kPlans;
   // A filter counts steps in one number and reserves the budget's delta from the beginning.
-  const std::string text =
+  std::string text =
       by_plans ? share("epsilon", spent.epsilon, epsilon) + " and " + share("delta", spent.delta, delta) + " are used"
                : fmt::format("{} % of it is used", rounded_up(100 * spent.used, 3));
   if (spent.overspent) return text + "; it is overspent, and nothing more is released";
