@@ -2,27 +2,24 @@
 import csv
 import functools
 import json
-import pathlib
 import re
 import subprocess
 import threading
 import time
+import typing
 
-from parley_cli import BINARY, SOURCE, CliTest
+from parley_cli import BINARY, SOURCE, CliTest, catalog
 
-HORIZONTAL = """
+JOB = """
 [job]
 name = "together"
-partition = "horizontal"
+partition = "{partition}"
 task = "logistic"
 [model]
-sparsity = 5
-[algorithm]
-name = "fed-iter-ht"
+{model}[algorithm]
+name = "{algorithm}"
 iterations = {rounds}
-local_steps = 3
-step = 0.5
-seed = 7
+{settings}seed = 7
 [labels]
 column = "readmitted"
 """
@@ -39,6 +36,38 @@ schema = "{schema}"
 without_privacy = {without_privacy}
 {limits}
 """
+
+
+class Needs(typing.NamedTuple):
+    """What a job says for an algorithm beside its name, its iterations and its seed."""
+    model: str
+    settings: str = ""
+    private_settings: str | None = None  # where they are not the same
+
+    @property
+    def in_private(self):
+        return self.settings if self.private_settings is None else self.private_settings
+
+
+STEPS = "local_steps = 3\nbatch = 16\nstep = 0.5\n"
+# Of an algorithm by its name, of one that is not here by its partition.
+NEEDS = {
+    "horizontal": Needs("l2 = 0.001\n"),
+    "vertical": Needs('intercept = "penalised"\nl2 = 0.001\n'),
+    "fed-iter-ht": Needs("sparsity = 5\n", STEPS),
+    "fed-ht": Needs("sparsity = 5\n", STEPS, "local_steps = 2\nstep = 0.5\n"),
+    "distributed-iht": Needs("sparsity = 5\n", "step = 0.5\n"),
+    "fedavg": Needs("", STEPS),
+}
+
+
+def of_several_parties(partition=None):
+    """The listed algorithms that daemons run."""
+    found = [algorithm for algorithm in catalog() if algorithm.partition != "single"]
+    unknown = {algorithm.partition for algorithm in found} - set(NEEDS)
+    if unknown:
+        raise ValueError(f"tests/cli/daemons.py makes no job for parties of {unknown}")
+    return [algorithm for algorithm in found if partition in (None, algorithm.partition)]
 
 
 @functools.cache
@@ -66,12 +95,14 @@ class FederationTest(CliTest):
                 process.kill()
             process.communicate()
 
-    def split_by_rows(self, rounds=20, extra=""):
+    def split_by_rows(self, rounds=20, extra="", algorithm="fed-iter-ht", model="sparsity = 5\n",
+                      settings="local_steps = 3\nstep = 0.5\n"):
         """One clinic's stays over three parties; the job names their files for `train`."""
         source = SOURCE / "examples" / "readmission"
         with open(source / "clinic.csv", newline="") as file:
             header, *rows = list(csv.reader(file))
-        job = HORIZONTAL.format(rounds=rounds) + extra
+        job = JOB.format(partition="horizontal", rounds=rounds, algorithm=algorithm, model=model, settings=settings)
+        job += extra
         for p, name in enumerate(self.PARTIES):
             folder = self.folder / name
             folder.mkdir(exist_ok=True)
@@ -80,6 +111,28 @@ class FederationTest(CliTest):
             job += f'[[party]]\nname = "{name}"\ndata = "{name}/stays.csv"\nschema = "{source / "clinic.schema.toml"}"\n'
         self.schema = source / "clinic.schema.toml"
         return self.write("job.toml", job)
+
+    def split_by_columns(self, rounds, extra="", algorithm="admm-sharing", model=NEEDS["vertical"].model, settings=""):
+        """A clinic and an insurer; labels are public where a section is added that needs it."""
+        job = JOB.format(partition="vertical", rounds=rounds, algorithm=algorithm, model=model, settings=settings)
+        job += 'party = "clinic"\npositive = "yes"\n' + ("public = true\n" if extra else "")
+        job += "[data]\ntest_fraction = 0.25\n" + extra
+        for name in self.PARTIES:
+            files = self.columns_of(name)
+            job += f'[[party]]\nname = "{name}"\ndata = "{files["data"]}"\nschema = "{files["schema"]}"\n'
+        return self.write("job.toml", job)
+
+    def columns_of(self, name):
+        table = SOURCE / "examples" / "clinic-and-insurer" / name
+        return {"data": f"{table}.csv", "schema": f"{table}.schema.toml"}
+
+    def job_for(self, algorithm, rounds, privacy=""):
+        needs = algorithm.line_of(NEEDS)
+        settings = needs.in_private if privacy else needs.settings
+        if 'unit = "client"' in privacy:
+            settings += "clip = 0.5\n"
+        split = {"horizontal": self.split_by_rows, "vertical": self.split_by_columns}[algorithm.partition]
+        return split(rounds, privacy, algorithm.name, needs.model, settings)
 
     def spawn(self, *arguments, **options):
         process = subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -176,7 +229,23 @@ class FederationTest(CliTest):
     def model(self, out="out"):
         return (self.folder / out / "model.json").read_bytes()
 
-    def trained_here(self, job, out="here"):
+    def trained_here(self, job, out="here", *more, algorithm=None):
         """The same job with all parties in one process."""
-        self.succeeds("train", job, "--out", out, "--quiet")
+        done = self.run_parley("train", job, "--out", out, "--quiet", *more)
+        told = done.stderr
+        if algorithm is not None and algorithm.name not in NEEDS:
+            told += (f"where {algorithm.name} needs other settings, add to NEEDS in tests/cli/daemons.py: "
+                     f'"{algorithm.name}": Needs("MODEL_KEY = VALUE\\n", "ALGORITHM_KEY = VALUE\\n"),')
+        self.assertEqual(done.returncode, 0, told)
         return self.model(out)
+
+    def part(self, path):
+        model = json.loads(path.read_text())
+        # A run of daemons has a name of its own, one in a process that of its job.
+        self.assertRegex(model["provenance"].pop("run"), "^[0-9a-f]{32,64}$")
+        return model
+
+    def kept_parts(self, out="out"):
+        """Where the parties of a run keep their parts of its model."""
+        return [self.folder / part["party"] / part["path"].replace("STATE", "state") / "model.json"
+                for part in self.result(out)["model"]["parts"]]

@@ -5,6 +5,7 @@ import json
 import random
 import unittest
 
+from daemons import NEEDS, of_several_parties
 from parley_cli import CliTest
 
 
@@ -41,8 +42,12 @@ class HorizontalTest(CliTest):
 
     def test_every_horizontal_algorithm_runs(self):
         job = self.generated("non-iid-classification", "--positives", "10")
-        for name in ("fed-iter-ht", "fed-ht", "distributed-iht"):
-            self.assertEqual(self.json_of("train", job, "--set", f"algorithm.name={name}", "--set", "algorithm.iterations=3")["status"], "done")
+        drafted = job.read_text()
+        self.assertIn("sparsity = 5\n", drafted)
+        for algorithm in of_several_parties("horizontal"):
+            job.write_text(drafted.replace("sparsity = 5\n", algorithm.line_of(NEEDS).model))
+            settings = ("--set", f"algorithm.name={algorithm.name}", "--set", "algorithm.iterations=3")
+            self.assertEqual(self.json_of("train", job, *settings)["status"], "done")
 
     def test_the_positive_class_is_the_second_level_of_the_schema(self):
         rows = "".join(f"{k % 7},{('sick', 'well')[k % 7 > 3]}\n" for k in range(40))

@@ -1,13 +1,13 @@
 # labels: slow
-"""Every private algorithm of the catalog, on neighbouring tables: whatever is written or printed outside `simulation` is equal, or is on the
-list of released values below. The catalog is asked of the binary, so a new algorithm is looked at because it is listed."""
+"""Every private algorithm of the catalog, on neighbouring tables: whatever is written or printed outside `simulation` is
+equal, or is on the list of released values below."""
 import fractions
 import json
 import random
 import re
 import unittest
 
-from parley_cli import CliTest
+from parley_cli import CliTest, catalog
 
 RECORDS = 60
 COLUMNS = 4
@@ -28,10 +28,14 @@ CHOSEN = {
 }
 HEADING = "  Not covered by the claim, for the holder of the data only:\n"
 MODELS = ("l2 = 0.2", "l1_radius = 3.0", "sparsity = 2\nl2 = 0.2")  # the first that an algorithm takes
-# The fewest settings that make a private run of several parties; an algorithm that needs others is a failure that says so.
+# The fewest settings that make a private run: of an algorithm by its name, of one that is not here by its partition.
 SETTINGS = {"single": "", "horizontal": "iterations = 3\nclip = 1.0\n", "vertical": "iterations = 3\n"}
 SCHEMA = "".join(f'[[column]]\nname = "c{j}"\ntype = "number"\nbound = 1\n' for j in range(COLUMNS))
 LABEL = '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n'
+
+
+def private(partition=None):
+    return [algorithm for algorithm in catalog() if algorithm.private and partition in (None, algorithm.partition)]
 
 
 def usual(seed):
@@ -88,32 +92,24 @@ def fields(name, text):
 
 
 class Neighbours(CliTest):
-    def private_algorithms(self):
-        """name -> partition, as the binary tells them."""
-        self.write("ask.toml", '[job]\ntask = "logistic"\n[algorithm]\nname = "exact"\n[privacy]\nepsilon = 1\n[[party]]\nname = "a"\ndata = "a"\n')
-        told = self.refuses("train", "ask.toml", says="these have: ")
-        names = re.search("these have: ([^;]*);", told)[1].split(", ")
-        partitions = {}
-        for name in names:
-            refused = self.refuses("train", "ask.toml", "--set", f"algorithm.name={name}", "--set", "job.partition=relational", says="works on")
-            partitions[name] = re.search(r"works on '(\w+)' data", refused)[1]
-        return partitions
+    def job(self, algorithm, model, privacy, extra="", parties=""):
+        return (f'[job]\nname = "leaks"\npartition = "{algorithm.partition}"\ntask = "logistic"\n[model]\n{model}\n'
+                f'[algorithm]\nname = "{algorithm.name}"\n{algorithm.line_of(SETTINGS)}[data]\nbound = 1.0\n{extra}'
+                f"[privacy]\nepsilon = 3.0\ndelta = 1e-5\n{privacy}{parties}")
 
-    def job(self, algorithm, partition, model, privacy, extra="", parties=""):
-        return (f'[job]\nname = "leaks"\npartition = "{partition}"\ntask = "logistic"\n[model]\n{model}\n[algorithm]\nname = "{algorithm}"\n'
-                f"{SETTINGS[partition]}[data]\nbound = 1.0\n{extra}[privacy]\nepsilon = 3.0\ndelta = 1e-5\n{privacy}{parties}")
-
-    def first_model(self, algorithm, partition, write, job):
+    def first_model(self, algorithm, write, job):
         """The settings of [model] that the algorithm takes."""
         for model in MODELS:
-            folder = self.folder / f"try-{algorithm}"
+            folder = self.folder / f"try-{algorithm.name}"
             folder.mkdir(exist_ok=True)
             write(folder, usual(1))
             (folder / "job.toml").write_text(job(model))
             done = self.run_parley("train", folder / "job.toml", "--out", folder / f"out-{MODELS.index(model)}", "--quiet")
             if done.returncode == 0:
                 return model
-        self.fail(f"{algorithm} takes none of MODELS and SETTINGS of this suite: {done.stderr}")
+        self.fail(f"{done.stderr}{algorithm.name} takes none of MODELS with {algorithm.line_of(SETTINGS)!r}; where it "
+                  "needs other settings, add to SETTINGS in tests/cli/neighbours_test.py: "
+                  f'"{algorithm.name}": "KEY = VALUE\\n",')
 
     def told(self, folder, more=()):
         """Everything that a run leaves: its files, what it prints, and its exit code."""
@@ -175,27 +171,27 @@ class Neighbours(CliTest):
             (folder / "a.csv").write_text(csv(rows, range(COLUMNS), True))
             (folder / "schema.toml").write_text(SCHEMA + LABEL)
 
-        for algorithm, partition in self.private_algorithms().items():
-            if partition != "single":
-                continue
+        for algorithm in private("single"):
             parties = {"libsvm": '[[party]]\nname = "a"\ndata = "a.libsvm"\n', "csv": '[[party]]\nname = "a"\ndata = "a.csv"\nschema = "schema.toml"\n'}
             features = f"features = {COLUMNS}\n"
-            model = self.first_model(algorithm, partition, write, lambda m: self.job(algorithm, partition, m, "", features, parties["libsvm"]))
+            model = self.first_model(algorithm, write,
+                                     lambda m: self.job(algorithm, m, "", features, parties["libsvm"]))
             for relation, privacy in self.RELATIONS.items():
                 tables = [usual(1), *neighbours(usual(1), relation)]
                 for form, party in parties.items():
                     if (form, relation) == ("csv", "add-remove"):
                         continue  # how a table is read does not depend on the relation
-                    with self.subTest(algorithm=algorithm, relation=relation, form=form):
-                        job = self.job(algorithm, partition, model, privacy, features if form == "libsvm" else "", party)
-                        self.check(f"{algorithm} {relation} {form}", write, job, tables)
+                    with self.subTest(algorithm=algorithm.name, relation=relation, form=form):
+                        job = self.job(algorithm, model, privacy, features if form == "libsvm" else "", party)
+                        self.check(f"{algorithm.name} {relation} {form}", write, job, tables)
                         if form == "libsvm":
-                            self.plans_alike(f"{algorithm} {relation} {form}", 3)
-            with self.subTest(algorithm=algorithm, tuned=True):
+                            self.plans_alike(f"{algorithm.name} {relation} {form}", 3)
+            with self.subTest(algorithm=algorithm.name, tuned=True):
                 key = model.split(" ")[0]
                 tune = f'[tune]\ntrials = 3\nchoices = ["model.{key}=0.5|1.5"]\n'
-                job = self.job(algorithm, partition, model, "", features, tune + parties["libsvm"])
-                self.check(f"{algorithm} tuned", write, job, [usual(1), *neighbours(usual(1), "replace-one")[:2]], (RELEASED, CHOSEN))
+                job = self.job(algorithm, model, "", features, tune + parties["libsvm"])
+                tables = [usual(1), *neighbours(usual(1), "replace-one")[:2]]
+                self.check(f"{algorithm.name} tuned", write, job, tables, (RELEASED, CHOSEN))
 
     def plans_alike(self, label, tables):
         said = []
@@ -215,16 +211,15 @@ class Neighbours(CliTest):
 
         parties = '[[party]]\nname = "a"\ndata = "a.libsvm"\n[[party]]\nname = "b"\ndata = "b.libsvm"\n'
         units = {"client": 'unit = "client"\n', **self.RELATIONS}
-        for algorithm, partition in self.private_algorithms().items():
-            if partition != "horizontal":
-                continue
+        for algorithm in private("horizontal"):
             features = f"features = {COLUMNS}\n"
-            model = self.first_model(algorithm, partition, write, lambda m: self.job(algorithm, partition, m, "", features, parties))
+            model = self.first_model(algorithm, write, lambda m: self.job(algorithm, m, "", features, parties))
             for unit, privacy in units.items():
-                with self.subTest(algorithm=algorithm, unit=unit):
+                with self.subTest(algorithm=algorithm.name, unit=unit):
                     # A client is its whole table: other rows, and another number of them.
                     tables = [usual(1), *([usual(4)[:7], [ODD[1]] * 3] if unit == "client" else neighbours(usual(1), unit))]
-                    self.check(f"{algorithm} {unit}", write, self.job(algorithm, partition, model, privacy, features, parties), tables)
+                    job = self.job(algorithm, model, privacy, features, parties)
+                    self.check(f"{algorithm.name} {unit}", write, job, tables)
 
     def test_vertical(self):
         half = COLUMNS // 2
@@ -240,27 +235,35 @@ class Neighbours(CliTest):
 
         parties = ('[labels]\nparty = "a"\ncolumn = "y"\npublic = true\n[[party]]\nname = "a"\ndata = "a.csv"\nschema = "a.toml"\n'
                    '[[party]]\nname = "b"\ndata = "b.csv"\nschema = "b.toml"\n')
-        for algorithm, partition in self.private_algorithms().items():
-            if partition != "vertical":
-                continue
-            model = self.first_model(algorithm, partition, write, lambda m: self.job(algorithm, partition, m, "", "", parties))
+        for algorithm in private("vertical"):
+            model = self.first_model(algorithm, write, lambda m: self.job(algorithm, m, "", "", parties))
             tables = [usual(1), *neighbours(usual(1), "replace-one")]
-            with self.subTest(algorithm=algorithm):
-                models = self.check(algorithm, write, self.job(algorithm, partition, model, "", "", parties), tables)
+            with self.subTest(algorithm=algorithm.name):
+                models = self.check(algorithm.name, write, self.job(algorithm, model, "", "", parties), tables)
                 # What is released is on a grid; a number that was computed from the data alone has all of its bits.
                 weights = [fractions.Fraction(column["weight"]) for part in models for column in part.get("columns", [])]
                 self.assertTrue(weights)
                 self.assertTrue(all(weight.denominator <= 2**44 for weight in weights), weights)
-            with self.subTest(algorithm=algorithm, keep_parts=True):
+            with self.subTest(algorithm=algorithm.name, keep_parts=True):
                 kept = f"{model}\nkeep_parts = true"
-                self.check(f"{algorithm} kept", write, self.job(algorithm, partition, kept, "", "", parties), tables,
+                self.check(f"{algorithm.name} kept", write, self.job(algorithm, kept, "", "", parties), tables,
                            # Not covered, and each file says so (check()): what the parts weigh stands nowhere else.
                            ({"model.json": RELEASED["model.json"]},))
 
     def test_every_private_algorithm_is_looked_at(self):
-        algorithms = self.private_algorithms()
-        self.assertLessEqual(set(algorithms.values()), set(SETTINGS), "a partition that this suite has no tables for")
+        algorithms = private()
+        self.assertLessEqual({algorithm.partition for algorithm in algorithms}, {"single", "horizontal", "vertical"},
+                             "a partition that this suite has no tables for")
         self.assertGreaterEqual(len(algorithms), 9)
+        # Whoever asks for privacy is told the same of them.
+        self.write("ask.toml", '[job]\ntask = "logistic"\n[algorithm]\nname = "exact"\n[privacy]\nepsilon = 1\n'
+                               '[[party]]\nname = "a"\ndata = "a"\n')
+        told = self.refuses("train", "ask.toml", says="these have: ")
+        self.assertEqual(re.search("these have: ([^;]*);", told)[1].split(", "),
+                         [algorithm.name for algorithm in algorithms])
+        for algorithm in algorithms:
+            settings = ("--set", f"algorithm.name={algorithm.name}", "--set", "job.partition=relational")
+            self.refuses("train", "ask.toml", *settings, says=f"works on '{algorithm.partition}' data")
 
 
 if __name__ == "__main__":

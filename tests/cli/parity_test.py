@@ -1,35 +1,27 @@
 # labels: slow
-"""One job, three ways to run it: in one process, as daemons over gRPC, as ranks of an MPI program. The same seed gives the same
-model bytes, the same traffic and the same ledger entries. PARLEY_LONG=1: every case also over MPI."""
+"""One job of each algorithm of several parties, three ways to run it: in one process, as daemons over gRPC, as ranks of
+an MPI program. The same seed gives the same model bytes, the same traffic and the same ledger entries. Over MPI the
+first algorithm of each partition, and with PARLEY_LONG=1 every one."""
 import json
 import os
 import shutil
 import subprocess
 import unittest
 
-from daemons import FederationTest
-from parley_cli import BINARY, SOURCE
+from daemons import FederationTest, of_several_parties
+from parley_cli import BINARY
 
 LONG = bool(os.environ.get("PARLEY_LONG"))
 PRIVACY = "[privacy]\nepsilon = 2.0\ndelta = 1e-5\n"
 LIMITS = "epsilon = 2.0\ndelta = 1e-5\npublic_labels = true\n"
 CLIENTS = PRIVACY + 'unit = "client"\n'
-# algorithm, its settings, its [privacy] section, over MPI also in the short run
-HORIZONTAL = [
-    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", "", True),
-    ("fed-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", "", False),
-    ("distributed-iht", "step = 0.5\n", "", False),
-    ("fedavg", "local_steps = 3\nbatch = 16\nstep = 0.5\n", "", False),
-    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\n", PRIVACY, True),
-    ("fed-ht", "local_steps = 2\nstep = 0.5\n", PRIVACY, False),
-    ("distributed-iht", "step = 0.5\n", PRIVACY, False),
-    ("fedavg", "local_steps = 2\nbatch = 16\nstep = 0.5\n", PRIVACY, False),
-    ("fed-iter-ht", "local_steps = 3\nbatch = 16\nstep = 0.5\nclip = 0.5\n", CLIENTS, True),
-    ("fed-ht", "local_steps = 2\nstep = 0.5\nclip = 0.5\n", CLIENTS, False),
-    ("distributed-iht", "step = 0.5\nclip = 0.5\n", CLIENTS, False),
-    ("fedavg", "local_steps = 2\nbatch = 16\nstep = 0.5\nclip = 0.5\n", CLIENTS, False),
-]
-VERTICAL = [("admm-sharing", False, True), ("admm-sharing", True, True)]
+
+
+def cases(partition, privacies):
+    """Algorithm, its [privacy] section, whether over MPI also in the short run."""
+    listed = of_several_parties(partition)
+    return [(algorithm, privacy, algorithm is listed[0])
+            for privacy in privacies for algorithm in listed if algorithm.private or not privacy]
 
 
 class Parity(FederationTest):
@@ -68,9 +60,9 @@ class Parity(FederationTest):
         for name in ("here", "out", "ranks", *(f"{party}/state" for party in self.PARTIES)):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
-    def check(self, job, private, over_mpi, sites):
+    def check(self, job, private, over_mpi, sites, algorithm=None):
         self.clean()
-        self.succeeds("train", job, "--out", "here", "--quiet", *self.ledger("here", private))
+        self.trained_here(job, "here", *self.ledger("here", private), algorithm=algorithm)
         coordinator = self.coordinate(job)
         daemons = [self.join(name, **{"limits": LIMITS, **sites[name]}) for name in self.PARTIES]
         self.finish(coordinator)
@@ -95,15 +87,11 @@ class Rows(Parity):
     PARTIES = ("north", "south")
 
     def test_parties_with_records(self):
-        for algorithm, settings, private, over_mpi in HORIZONTAL:
-            with self.subTest(algorithm=algorithm, private=private):
-                job = self.split_by_rows(rounds=4, extra=private)
-                text = job.read_text().replace('"fed-iter-ht"', f'"{algorithm}"').replace("local_steps = 3\nstep = 0.5\n", settings)
-                if algorithm == "fedavg":
-                    text = text.replace("sparsity = 5\n", "")
-                job.write_text(text)
-                limits = LIMITS + ('unit = "client"\n' if private == CLIENTS else "")
-                self.check(job, private, over_mpi, {name: {"limits": limits} for name in self.PARTIES})
+        for algorithm, privacy, over_mpi in cases("horizontal", ("", PRIVACY, CLIENTS)):
+            with self.subTest(algorithm=algorithm.name, privacy=privacy):
+                job = self.job_for(algorithm, 4, privacy)
+                limits = LIMITS + ('unit = "client"\n' if privacy == CLIENTS else "")
+                self.check(job, privacy, over_mpi, {name: {"limits": limits} for name in self.PARTIES}, algorithm)
                 self.assertEqual(self.model("here"), self.model("out"))
 
     def test_listed_classes_keep_their_order(self):
@@ -119,28 +107,16 @@ class Rows(Parity):
 class Columns(Parity):
     PARTIES = ("clinic", "insurer")
 
-    def part(self, path):
-        model = json.loads(path.read_text())
-        # A run of daemons has a name of its own, one in a process that of its job.
-        self.assertRegex(model["provenance"].pop("run"), "^[0-9a-f]{32,64}$")
-        return model
-
     def test_parties_with_columns(self):
-        example = SOURCE / "examples" / "clinic-and-insurer"
-        shutil.copytree(example, self.folder / "example")
-        for algorithm, private, over_mpi in VERTICAL:
-            with self.subTest(algorithm=algorithm, private=private):
-                text = (example / "job.toml").read_text().replace("iterations = 2000", "iterations = 12")
-                if private:
-                    text = text.replace("[labels]\n", PRIVACY + "[labels]\npublic = true\n")
-                job = self.write("example/job.toml", text)
-                self.check(job, private, over_mpi, {name: {"data": example / f"{name}.csv", "schema": example / f"{name}.schema.toml"}
-                                                    for name in self.PARTIES})
-                for p, name in enumerate(self.PARTIES):
-                    [kept] = (self.folder / name / "state" / "models").rglob("model.json")
+        for algorithm, privacy, over_mpi in cases("vertical", ("", PRIVACY)):
+            with self.subTest(algorithm=algorithm.name, privacy=privacy):
+                job = self.job_for(algorithm, 12, privacy)
+                self.check(job, privacy, over_mpi, {name: self.columns_of(name) for name in self.PARTIES}, algorithm)
+                for p, kept in enumerate(self.kept_parts()):
+                    self.assertEqual(list(kept.parents[1].rglob("model.json")), [kept])
                     here = self.folder / "here" / f"part-{p + 1}" / "model.json"
-                    self.assertEqual(self.part(kept), self.part(here), name)
-                    if not private:
+                    self.assertEqual(self.part(kept), self.part(here), kept)
+                    if not privacy:
                         run, job_run = (json.loads(path.read_text())["provenance"]["run"] for path in (kept, here))
                         self.assertEqual(kept.read_text(), here.read_text().replace(job_run, run), "but for the run's id")
 

@@ -373,13 +373,10 @@ class ColumnKills(Kills):
     PARTIES = ("clinic", "insurer")
 
     def prepare(self):
-        self.example("clinic-and-insurer")
-        text = (self.folder / "clinic-and-insurer" / "job.toml").read_text().replace("iterations = 2000", f"iterations = {ROUNDS}")
-        return self.write("clinic-and-insurer/job.toml", text.replace("[labels]\n", PRIVACY + "[labels]\npublic = true\n"))
+        return self.split_by_columns(rounds=ROUNDS, extra=PRIVACY)
 
     def daemon(self, name, env=None):
-        table = self.folder / "clinic-and-insurer" / name
-        return self.join(name, limits=MANY_RUNS + "public_labels = true\n", env=env, data=f"{table}.csv", schema=f"{table}.schema.toml")
+        return self.join(name, limits=MANY_RUNS + "public_labels = true\n", env=env, **self.columns_of(name))
 
     def test_the_account_has_the_charge_when_it_is_made(self):
         """Not with the labels, which leave first and cost nothing."""
@@ -391,7 +388,7 @@ class ColumnKills(Kills):
     def test_a_finished_run_is_told_again_and_kept_though_its_model_is_elsewhere(self):
         where = ("--listen", "127.0.0.1:0", "--tls", "keys", "--out", "expected")
         told = (self.folder / "expected" / "result.json").read_text()
-        for spelt in (self.job, "./clinic-and-insurer/job.toml", "clinic-and-insurer/../clinic-and-insurer/job.toml"):
+        for spelt in (self.job, "./job.toml", "keys/../job.toml"):
             self.assertEqual(self.succeeds("coordinate", spelt, *where, "--json").stdout, told)
         other = ("coordinate", self.job, "--set", f"algorithm.iterations={ROUNDS + 1}", *where)
         self.refuses(*other, says="expected/finished: is of a private run that a budget paid for, and is kept")
@@ -401,12 +398,7 @@ class ColumnKills(Kills):
         self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
 
     def learnt(self, out):
-        """The newest parts of the model, each at its site."""
-        parts = []
-        for name in self.PARTIES:
-            models = sorted((self.folder / name / "state" / "models").glob("*/model.json"), key=lambda path: path.stat().st_mtime_ns)
-            parts.append({key: value for key, value in json.loads(models[-1].read_text()).items() if key != "provenance"})
-        return parts
+        return [self.part(kept) for kept in self.kept_parts(out)]
 
 
 if __name__ == "__main__":
