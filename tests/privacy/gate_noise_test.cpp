@@ -25,9 +25,7 @@ constexpr std::int64_t kReach = 16;
 
 class GateNoise : public WithLedger {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(1e6), *Delta::make(0.5)}));
-  }
+  void SetUp() override { ASSERT_TRUE(ledger_->set_budget(kPatients, {*Epsilon::make(1e6), *Delta::make(0.5)})); }
   // `count` releases of a value, and the mechanism that the ledger was charged for each of them.
   template <class Value, class Noise>
   std::vector<double> left(const Value& value, Noise noise, int count, Mechanism& charged) {
