@@ -20,8 +20,8 @@ help:
 	@echo "make format          the format of the sources"
 	@echo "make test-release    every test in the release build"
 	@echo "make test-benches    every benchmark program for a second"
-	@echo "make test-without    a build without gRPC and without MPI, whose verbs say what is missing (not part of make test)"
-	@echo "make tidy            clang-tidy on sources that changed (not part of make test)"
+	@echo "make test-without    a build without gRPC and without MPI, whose verbs say what is missing"
+	@echo "make tidy            clang-tidy on the four sources that changed last"
 	@echo "make test-sanitized  unit tests under the address and undefined-behaviour sanitizers, and the fuzzers"
 	@echo "make test-fuzz       the fuzzers alone; FUZZ_SECONDS=130 FUZZ_SEED=0 for longer, from a new seed"
 	@echo "make test-tsan       the tests in which threads meet, under the thread sanitizer (not part of make test)"
@@ -53,7 +53,7 @@ _dev: _setup
 quick: _release
 	$(CTEST) --test-dir build -L quick
 
-test: format test-release test-benches test-sanitized
+test: format test-release test-benches test-without test-sanitized tidy
 	@echo "make test: all green"
 
 format: _setup
