@@ -299,6 +299,46 @@ bool Toml::texts(std::string_view key, std::vector<std::string>& target) {
   return true;
 }
 
+namespace {
+
+std::optional<std::vector<double>> numbers_in(const toml::array* list) {
+  if (list == nullptr) return std::nullopt;
+  std::vector<double> values;
+  for (const auto& element : *list) {
+    if (!element.is_number()) return std::nullopt;
+    values.push_back(*element.value<double>());
+  }
+  return values;
+}
+
+}  // namespace
+
+bool Toml::numbers(std::string_view key, std::vector<double>& target) {
+  PARLEY_FIND_KEY(key);
+  const auto values = numbers_in(node->as_array());
+  if (!values) return reject(key, "must be a list of numbers: [0.5, 0.5]", shown(*node)), false;
+  target = *values;
+  return true;
+}
+
+bool Toml::number_lists(std::string_view key, std::vector<std::vector<double>>& target) {
+  PARLEY_FIND_KEY(key);
+  std::vector<std::vector<double>> lists;
+  const toml::array* outer = node->as_array();
+  if (outer != nullptr)
+    for (const auto& element : *outer) {
+      const auto values = numbers_in(element.as_array());
+      if (!values) {
+        outer = nullptr;
+        break;
+      }
+      lists.push_back(*values);
+    }
+  if (outer == nullptr) return reject(key, "must be a list of lists of numbers: [[1, 2], [3]]", shown(*node)), false;
+  target = std::move(lists);
+  return true;
+}
+
 int Toml::choose(std::string_view key, const std::vector<std::string>& names) {
   if (node_ != nullptr) document_->asked[node_].emplace(key);
   const toml::node* node = find(node_, key);

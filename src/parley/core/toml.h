@@ -67,6 +67,8 @@ class Toml {
   bool text(std::string_view key, std::string& target);
   bool text(std::string_view key, std::optional<std::string>& target);
   bool texts(std::string_view key, std::vector<std::string>& target);
+  bool numbers(std::string_view key, std::vector<double>& target);                    // [0.5, 0.5]
+  bool number_lists(std::string_view key, std::vector<std::vector<double>>& target);  // [[1, 2], [3]]
 
   template <class Value>
   using Choices = std::vector<std::pair<std::string, Value>>;
