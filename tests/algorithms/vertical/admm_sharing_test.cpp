@@ -205,7 +205,7 @@ TEST(AdmmSharing, ConvergedIsSaidOfSmallResidualsAndBoundedValuesOnly) {
   EXPECT_FALSE(converged(1e6, 1e-7)) << "relatively small, and 0.1 a record";
   // |w| <= sqrt(2 log 2 / 0.05) = 5.3 at the optimum; rows have a norm of at most 1, and ten times that is let pass.
   EXPECT_TRUE(converged(1e3, 0)) << "nobody said what the rows are";
-  algorithm->expect({.records = 40, .label_holder = 0, .row_norms = {1, 1}});
+  algorithm->expect({.labels = {.party = 0, .records = 40}, .row_norms = {1, 1}});
   EXPECT_TRUE(converged(50, 0));
   EXPECT_FALSE(converged(60, 0));
   EXPECT_FALSE(converged(1e3, 0));

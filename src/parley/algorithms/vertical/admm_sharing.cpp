@@ -64,10 +64,10 @@ Result<AdmmSharing> AdmmSharing::make(const glm::Objective& objective, const Adm
 }
 
 Result<AdmmSharing::Iterate> AdmmSharing::begin(std::span<const PartyFacts> parties) {
-  Expected expected{.records = static_cast<std::size_t>(parties.front().records)};
+  Expected expected{.labels = {.records = static_cast<std::size_t>(parties.front().records)}};
   for (const PartyFacts& party : parties) {
     const bool constant = party.labels && objective_.intercept == glm::Intercept::kPenalised;
-    if (party.labels) expected.label_holder = party.party;
+    if (party.labels) expected.labels.party = party.party;
     expected.row_norms.push_back(std::hypot(party.row_norm, constant ? 1.0 : 0.0));
     expected.noise = expected.noise || !party.plan.events.empty();
     if (!settings_.release_parts) continue;
@@ -116,20 +116,8 @@ bool AdmmSharing::bounded(const Iterate& iterate) const {
   return true;
 }
 
-Result<void> AdmmSharing::check_labels(int party, const std::vector<double>& values) const {
-  if (expected_.records == 0) return {};
-  if (party != expected_.label_holder)
-    return values.empty() ? Result<void>{} : fail(failed("it holds labels, which are another party's"));
-  if (values.size() != expected_.records)
-    return fail(failed("it does not have one label per record that the party introduced"));
-  if (objective_.task != glm::Task::kLinear &&
-      !std::all_of(values.begin(), values.end(), [](double y) { return y == 1 || y == -1; }))
-    return fail(failed("it holds labels that are not classes"));
-  return {};
-}
-
 Result<void> AdmmSharing::check(const Iterate& iterate, int party, const Reply& reply) const {
-  if (iterate.round == 0) return check_labels(party, reply.values);
+  if (iterate.round == 0) return check_labels(expected_.labels, objective_.task, party, reply.values);
   if (fitted(iterate))
     return reply.values.size() == 1 ? Result<void>{}
                                     : fail(failed("it does not say in one number that the party released its part"));
@@ -158,11 +146,7 @@ Result<void> AdmmSharing::check_private(privacy::Neighbours neighbours) const {
   if (neighbours != privacy::Neighbours::kReplaceOne)
     return fail(bad_input({.field = "privacy.neighbours"},
                           "one value per record travels, so the number of records is public: replace-one only"));
-  if (!settings_.public_labels)
-    return fail(bad_input(
-        {.field = "labels.public"},
-        "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
-  return {};
+  return labels_may_leave(settings_.public_labels);
 }
 
 Result<void> AdmmSharing::check_private(const RunTerms& terms, const AdmmSettings& settings) {
@@ -172,10 +156,7 @@ Result<void> AdmmSharing::check_private(const RunTerms& terms, const AdmmSetting
 
 Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
   if (share.privacy == nullptr || memory.paid) return {};
-  if (!settings_.public_labels && !share.labels.empty())
-    return fail(bad_input(
-        {.field = "labels.public"},
-        "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
+  if (!share.labels.empty()) PARLEY_CHECK(labels_may_leave(settings_.public_labels));
   PARLEY_TRY(memory.paid, PrivateSharing::reserve(share, {settings_, objective_.task, ridge(share), parties_}, gate));
   return {};
 }
@@ -230,31 +211,19 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::part(const ColumnShar
   return privacy::derive([](const std::vector<double>& weights) { return Reply{{digest(weights)}}; }, released);
 }
 
-// Labels that are public leave as they are; in a run without privacy those do that a site lets go (jobs/site.h).
-// Once.
 Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::labels(const ColumnShare& share, Memory& memory,
                                                                   privacy::Gate& gate) const {
-  if (memory.asked_for_labels || memory.targets > 0 || !memory.weights.empty())
-    return fail(bad_input({.field = "task"},
-                          "must have one value per record: labels are asked for once, before everything else"));
-  if (share.privacy != nullptr && !settings_.public_labels && !share.labels.empty())
-    return fail(bad_input(
-        {.field = "labels.public"},
-        "a private run sends the labels to the coordinator: declare them public to the parties, or do not run"));
-  memory.asked_for_labels = true;
-  if (share.privacy == nullptr) return gate.unprotected(privacy::Private(Reply{share.labels}));
-  return privacy::derive([](const std::vector<double>& known) { return Reply{known}; }, privacy::Public{share.labels});
+  if (memory.targets > 0 || !memory.weights.empty())
+    return fail(bad_input({.field = "task"}, "must have one value per record"));
+  PARLEY_TRY(const auto labels, send_labels(share, settings_.public_labels, memory.asked_for_labels, gate));
+  return privacy::derive([](const std::vector<double>& known) { return Reply{known}; }, labels);
 }
 
-Result<AdmmSharing::Iterate> AdmmSharing::with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const {
-  for (const auto& answer : answers) {
-    if (answer.reply.values.empty()) continue;
-    if (!iterate.labels.empty())
-      return fail(failed("two parties sent labels; labels.party names the one that holds them"));
-    iterate.labels = answer.reply.values;
-  }
-  if (iterate.labels.empty()) return fail(failed("no party sent labels"));
-  return start(std::move(iterate.labels));
+Result<AdmmSharing::Iterate> AdmmSharing::with_labels(const rounds::Answers<Reply>& answers) const {
+  std::vector<const std::vector<double>*> sent;
+  for (const auto& answer : answers) sent.push_back(&answer.reply.values);
+  PARLEY_TRY(std::vector<double> labels, the_labels(sent));
+  return start(std::move(labels));
 }
 
 Result<AdmmSharing::Iterate> AdmmSharing::with_parts(Iterate iterate, const rounds::Answers<Reply>& answers) const {
@@ -267,7 +236,7 @@ Result<AdmmSharing::Iterate> AdmmSharing::with_parts(Iterate iterate, const roun
 }
 
 Result<AdmmSharing::Iterate> AdmmSharing::absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
-  if (iterate.round == 0) return with_labels(std::move(iterate), answers);
+  if (iterate.round == 0) return with_labels(answers);
   if (fitted(iterate)) return with_parts(std::move(iterate), answers);
   const std::size_t records = iterate.labels.size();
   const auto parties = static_cast<double>(parties_);

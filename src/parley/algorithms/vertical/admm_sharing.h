@@ -51,6 +51,7 @@
 #include "parley/algorithms/parts/federated.h"
 #include "parley/algorithms/vertical/admm_settings.h"
 #include "parley/algorithms/vertical/column_share.h"
+#include "parley/algorithms/vertical/labels_once.h"
 #include "parley/glm/objective.h"
 #include "parley/rounds/algorithm.h"
 
@@ -105,8 +106,7 @@ class AdmmSharing {
 
   // What a coordinator knows of the parties before the first round, and holds their replies to.
   struct Expected {
-    std::size_t records = 0;        // 0: as many as there are labels
-    int label_holder = -1;          // number in the job's list
+    LabelHolder labels;
     std::vector<double> row_norms;  // of each party, its column of ones included; empty: not known
     bool noise = false;             // the run is private
   };
@@ -151,9 +151,8 @@ class AdmmSharing {
   [[nodiscard]] double ridge(const ColumnShare& share) const;  // lambda / rho
   [[nodiscard]] bool small_absolutely(const Iterate& iterate) const;
   [[nodiscard]] bool bounded(const Iterate& iterate) const;
-  [[nodiscard]] Result<void> check_labels(int party, const std::vector<double>& values) const;
   Result<privacy::Released<Reply>> labels(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
-  [[nodiscard]] Result<Iterate> with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const;
+  [[nodiscard]] Result<Iterate> with_labels(const rounds::Answers<Reply>& answers) const;
 
   glm::Objective objective_;
   AdmmSettings settings_;
