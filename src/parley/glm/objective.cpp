@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <vector>
 
 #include "parley/glm/batch.h"
@@ -46,7 +47,23 @@ double evaluate(const Objective& objective, const linalg::Matrix& features, std:
 bool feasible(const Objective& objective, std::span<const double> weights, std::span<const double> intercepts,
               double slack) {
   const bool counted = objective.intercept == Intercept::kPenalised;
-  if (objective.l1_radius) {
+  const auto outside = [&](double w) { return !(std::abs(w) <= *objective.box + slack); };
+  if (objective.box && (std::any_of(weights.begin(), weights.end(), outside) ||
+                        (counted && std::any_of(intercepts.begin(), intercepts.end(), outside))))
+    return false;
+  if (!objective.l1_groups.empty()) {
+    const double radius = *objective.l1_radius / static_cast<double>(objective.l1_groups.size());
+    std::size_t begin = 0;
+    for (std::size_t g = 0; g < objective.l1_groups.size(); ++g) {
+      const auto size = static_cast<std::size_t>(objective.l1_groups[g]);
+      const bool last = g + 1 == objective.l1_groups.size();
+      if (begin + size > weights.size()) return false;
+      const double norm =
+          linalg::l1_norm(weights.subspan(begin, size)) + (last && counted ? linalg::l1_norm(intercepts) : 0.0);
+      if (!(norm <= radius + slack)) return false;
+      begin += size;
+    }
+  } else if (objective.l1_radius) {
     const double norm = linalg::l1_norm(weights) + (counted ? linalg::l1_norm(intercepts) : 0.0);
     if (!(norm <= *objective.l1_radius + slack)) return false;
   }

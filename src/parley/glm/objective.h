@@ -2,12 +2,16 @@
 //
 //   minimise over (W, b)   1/n sum_i phi(<x_i, W> + b, y_i) + l1 ||W||_1 + l2/2 ||W||^2
 //   subject to             ||W||_1 <= l1_radius                 (when given)
+//                          or, with l1_groups of sizes d_1 .. d_G, ||W_B||_1 <= l1_radius / G for each group B: the
+//                          first d_1 columns, the next d_2, ...; a penalised intercept belongs to the last
+//                          |W_j| <= box                         (when given)
 //                          at most `sparsity` nonzeros, per class (when given)
 //
 // W is d x K (K = 1 but for softmax), stored class by class: W[k*d + j]. Margins likewise: m[k*n + i].
 #pragma once
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "parley/glm/loss.h"
 #include "parley/glm/penalties.h"
@@ -30,6 +34,8 @@ struct Objective {
   double l1 = 0;
   double l2 = 0;
   std::optional<double> l1_radius;
+  std::vector<int> l1_groups{};
+  std::optional<double> box{};
   std::optional<int> sparsity;
   Intercept intercept = Intercept::kNone;
 };

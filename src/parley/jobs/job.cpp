@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -32,6 +33,17 @@ void read_model(Toml model, glm::Objective& objective) {
   model.number("l1", objective.l1, at_least(0));
   model.number("l2", objective.l2, at_least(0));
   model.number("l1_radius", objective.l1_radius, above(0));
+  std::vector<double> groups;
+  if (model.numbers("l1_groups", groups)) {
+    if (!objective.l1_radius) model.reject("l1_groups", "share the radius of model.l1_radius, which is missing");
+    for (const double size : groups)
+      if (!(size >= 1 && size <= 2147483647 && size == std::floor(size)))
+        model.reject("l1_groups", "must hold whole numbers of columns, from 1", fmt::format("{}", size));
+      else
+        objective.l1_groups.push_back(static_cast<int>(size));
+  }
+  model.number("box", objective.box, above(0));
+  if (objective.box && objective.l1_radius) model.reject("box", "contradicts l1_radius: choose one of the two");
   int sparsity = 0;
   if (model.integer("sparsity", sparsity, at_least(1))) objective.sparsity = sparsity;
   if (objective.l1_radius && objective.sparsity)

@@ -87,6 +87,8 @@ Result<void> save(const Trained& trained, const std::string& directory) {
   json["intercept"] = {{"kind", name_of(kIntercepts, trained.objective.intercept)}, {"values", model.intercepts}};
   json["objective"] = {{"l1", trained.objective.l1}, {"l2", trained.objective.l2}};
   if (trained.objective.l1_radius) json["objective"]["l1_radius"] = *trained.objective.l1_radius;
+  if (!trained.objective.l1_groups.empty()) json["objective"]["l1_groups"] = trained.objective.l1_groups;
+  if (trained.objective.box) json["objective"]["box"] = *trained.objective.box;
   if (trained.objective.sparsity) json["objective"]["sparsity"] = *trained.objective.sparsity;
   json["unit_rows"] = model.unit_rows;
   json["column_count"] = d;
@@ -212,6 +214,9 @@ Result<Trained> load_trained(const std::string& directory) {
   trained.objective.l1 = fields.get<double>("l1", objective);
   trained.objective.l2 = fields.get<double>("l2", objective);
   if (objective.contains("l1_radius")) trained.objective.l1_radius = fields.get<double>("l1_radius", objective);
+  if (objective.contains("l1_groups"))
+    trained.objective.l1_groups = fields.get<std::vector<int>>("l1_groups", objective);
+  if (objective.contains("box")) trained.objective.box = fields.get<double>("box", objective);
   if (objective.contains("sparsity")) trained.objective.sparsity = fields.get<int>("sparsity", objective);
   const auto d = fields.get<std::size_t>("column_count");
   const Json columns = fields.get<Json>("columns");

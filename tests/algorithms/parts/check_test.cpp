@@ -19,6 +19,21 @@ std::string said(const Result<void>& checked) {
   return checked ? "accepted" : checked.error().message;
 }
 
+TEST(Check, RefusesSetsThatATrainerDoesNotSayItTakes) {
+  glm::Objective objective = test::objective_of(Task::kLinear, 0, 0, Intercept::kNone);
+  objective.box = 2;
+  EXPECT_EQ(said(check(objective, {})), "model.box: this algorithm does not take a box; exact and bcfw do (got '2')");
+  const Refusal takes_a_box[] = {{Part::kBox, kTaken}};
+  EXPECT_EQ(said(check(objective, takes_a_box)), "accepted");
+  objective.box.reset();
+  objective.l1_radius = 1;
+  objective.l1_groups = {1, 2};
+  EXPECT_EQ(said(check(objective, takes_a_box)),
+            "model.l1_groups: this algorithm has one l1 ball; exact takes groups with a ball each");
+  const Refusal takes_groups[] = {{Part::kL1Groups, kTaken}};
+  EXPECT_EQ(said(check(objective, takes_groups)), "accepted");
+}
+
 TEST(Check, NamesTheFieldTheReasonAndTheValueOfWhatIsRefused) {
   const Refusal all[] = {
       {Part::kSoftmax, "one"},        {Part::kL1, "two"},   {Part::kL1Radius, "three"},   {Part::kSparsity, "four"},

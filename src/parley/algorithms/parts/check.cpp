@@ -88,6 +88,12 @@ std::optional<Found> find(Part part, const glm::Objective& objective, const Priv
     case Part::kNoL1Radius:
       if (!objective.l1_radius) return Found{"model.l1_radius", ""};
       break;
+    case Part::kL1Groups:
+      if (!objective.l1_groups.empty()) return Found{"model.l1_groups", ""};
+      break;
+    case Part::kBox:
+      if (objective.box) return found("model.box", *objective.box);
+      break;
     case Part::kSparsity:
       if (objective.sparsity) return found("model.sparsity", *objective.sparsity);
       break;
@@ -109,8 +115,21 @@ std::optional<Found> find(Part part, const glm::Objective& objective, const Priv
 
 Result<void> refuse(std::span<const Refusal> refused, const glm::Objective& objective, const PrivateTerms* privacy) {
   for (const Refusal& refusal : refused)
-    if (const auto there = find(refusal.part, objective, privacy))
+    if (const auto there = find(refusal.part, objective, privacy); there && refusal.reason != kTaken)
       return fail(bad_input({.field = there->field}, refusal.reason, there->value));
+  return {};
+}
+
+constexpr Refusal kRefusedUnlessTaken[] = {
+    {Part::kL1Groups, "this algorithm has one l1 ball; exact takes groups with a ball each"},
+    {Part::kBox, "this algorithm does not take a box; exact and bcfw do"}};
+
+Result<void> refuse_sets(std::span<const Refusal> refused, const glm::Objective& objective) {
+  for (const Refusal& refusal : kRefusedUnlessTaken) {
+    const bool named =
+        std::any_of(refused.begin(), refused.end(), [&](const Refusal& other) { return other.part == refusal.part; });
+    if (!named) PARLEY_CHECK(refuse({&refusal, 1}, objective, nullptr));
+  }
   return {};
 }
 
@@ -125,12 +144,14 @@ bool is_not_negative(double value) {
 }
 
 Result<void> check(const glm::Objective& objective, std::span<const Refusal> refused) {
+  PARLEY_CHECK(refuse_sets(refused, objective));
   return refuse(refused, objective, nullptr);
 }
 
 Result<void> check(const Problem& problem, std::span<const Refusal> refused,
                    std::span<const Refusal> refused_privately) {
   PARLEY_CHECK(check(problem));
+  PARLEY_CHECK(refuse_sets(refused, problem.objective));
   PARLEY_CHECK(refuse(refused, problem.objective, problem.privacy));
   if (problem.privacy == nullptr) return {};
   return refuse(refused_privately, problem.objective, problem.privacy);

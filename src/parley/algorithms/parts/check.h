@@ -2,6 +2,8 @@
 // value it shows is the same for all trainers.
 //
 //   constexpr Refusal kRefused[] = {{Part::kL1Radius, "greedy-cd takes penalties (l1, l2), not constraints"}};
+//
+// Sets that few trainers know are refused unless a trainer says that it takes them: {Part::kBox, kTaken}.
 #pragma once
 #include <fmt/format.h>
 
@@ -20,6 +22,8 @@ enum class Part {
   kL1,
   kL1Radius,
   kNoL1Radius,
+  kL1Groups,
+  kBox,
   kSparsity,
   kNoSparsity,
   kFreeIntercept,
@@ -31,6 +35,8 @@ struct Refusal {
   Part part;
   std::string_view reason;
 };
+
+inline constexpr std::string_view kTaken;
 
 inline constexpr Refusal kNoFreeIntercept = {Part::kFreeIntercept,
                                              "a private run takes a penalised intercept (a column of ones) or none"};
