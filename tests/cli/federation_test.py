@@ -171,7 +171,7 @@ class PrivateTest(CliTest):
         self.assertEqual(privacy["releases"], 2 * (5 + 1))  # five rounds of values, then the part
         self.assertIn("whose costs add up", privacy["statement"])
         self.assertIn("Labels are declared public, and nothing is claimed about them.", privacy["statement"])
-        self.assertIn("The model is covered: each party released its part of it once, with noise.", privacy["statement"])
+        self.assertIn("The model is covered: it is made of what the parties released.", privacy["statement"])
         self.assertEqual([event["count"] for event in privacy["events"]], [1, 5])
         for number in (1, 2):
             part = json.loads((self.folder / "out" / f"part-{number}" / "model.json").read_text())["privacy"]

@@ -50,6 +50,10 @@ JOBS = {
     "fed-ht, clients": ("private rows", ["algorithm.name=fed-ht", "privacy.unit=client", "algorithm.clip=0.5"]),
     "admm-sharing": ("columns", []),
     "admm-sharing, private": ("columns", ["algorithm.iterations=5", "labels.public=true", *PRIVATE]),
+    "bcfw": ("columns", ["algorithm.name=bcfw", "-l2", "model.l1_radius=4.0", "algorithm.iterations=50"]),
+    "bcfw, private": ("columns", ["algorithm.name=bcfw", "-l2", "-intercept", "model.l1_radius=4.0", "algorithm.iterations=5",
+                                  "algorithm.sketch=30", "algorithm.share=0.5", "labels.public=true", *PRIVATE]),
+    "dfw": ("columns", ["algorithm.name=dfw", "-l2", "model.l1_radius=4.0", "algorithm.iterations=50"]),
     "admm-sharing, private, parts kept": ("columns", ["algorithm.iterations=5", "labels.public=true", "model.keep_parts=true", *PRIVATE]),
 }
 

@@ -59,7 +59,8 @@ class Conformance : public ::testing::TestWithParam<std::string> {
                        std::string(jobs::name(row().partition)) + "\"\ntask = \"" +
                        (of_these_tests(row()) ? "linear" : "logistic") + "\"\n[model]\n";
     std::string last;
-    for (const char* model : {"l2 = 0.01\n", "l2 = 0.01\nl1_radius = 2.0\n", "l2 = 0.01\nsparsity = 2\n"}) {
+    for (const char* model :
+         {"l2 = 0.01\n", "l2 = 0.01\nl1_radius = 2.0\n", "l2 = 0.01\nsparsity = 2\n", "l1_radius = 2.0\n"}) {
       std::string whole =
           text + model + "[algorithm]\nname = \"" + row().name + "\"\nseed = 11\n" +
           (columns && is_private ? "iterations = 4\n" : "") +

@@ -16,6 +16,7 @@
 #include "parley/algorithms/horizontal/fedavg.h"
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
+#include "parley/algorithms/vertical/bcfw.h"
 #include "parley/catalog/columns.h"
 #include "parley/catalog/federation_of.h"
 #include "parley/catalog/rows.h"
@@ -146,6 +147,23 @@ std::deque<Row>& all() {
        .summary = "one value per record travels, parties keep their parts of the model",
        .source = "Hu et al.; Boyd et al. 2011, Section 7.3",
        .federate = learns_from<algorithms::AdmmSharing, Columns>,
+       .can_be_private = true},
+      {.name = "bcfw",
+       .partition = Partition::kVertical,
+       .summary = "block-coordinate Frank-Wolfe, a column of each party per step",
+       .source = "Lou and Cheung, Algorithms 1 and 2",
+       .federate = learns_from<algorithms::Bcfw, Columns>,
+       .can_be_private = true},
+      {.name = "dfw",
+       .partition = Partition::kVertical,
+       .summary = "distributed Frank-Wolfe, one column of all parties per step",
+       .source = "Bellet et al. 2015",
+       .federate = learns_from<algorithms::Dfw, Columns>},
+      {.name = "pride",
+       .partition = Partition::kVertical,
+       .summary = "every column sketched and sent once, then Frank-Wolfe",
+       .source = "Heinze-Deml et al. 2018",
+       .federate = learns_from<algorithms::Pride, Columns>,
        .can_be_private = true},
   };
   return rows;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "parley/algorithms/vertical/ridge_factor.h"
+#include "parley/algorithms/vertical/shared_feature.h"
 #include "parley/catalog/classes.h"
 #include "parley/core/text.h"
 #include "parley/glm/batch.h"
@@ -141,15 +142,25 @@ Result<double> Columns::objective(const jobs::Job& job, const Running& running) 
   std::vector<double> margins(running.tables.front()->train.rows(), 0.0);
   double penalty = 0;
   const std::vector<double>* labels = nullptr;
+  std::span<const double> held = running.parameters;
   for (std::size_t p = 0; p < running.tables.size(); ++p) {
     const algorithms::ColumnShare share = share_of(job, *running.tables[p]);
     if (!share.labels.empty()) labels = &running.tables[p]->train.labels.values;
-    PARLEY_TRY(const Part part, part_at(*running.parties[p]));
+    Part part;
+    if (running.parameters.empty()) {
+      PARLEY_TRY(part, part_at(*running.parties[p]));
+    } else {
+      const std::size_t width = std::min(algorithms::columns_of(share), held.size());
+      part.weights.assign(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(width));
+      held = held.subspan(width);
+    }
     if (part.weights.empty()) continue;
     linalg::axpy(1.0, algorithms::margins_of(share, part.weights), margins);
     penalty += objective.l2 / 2 * linalg::squared_norm(part.weights);
   }
   if (labels == nullptr) return fail(failed("no party holds labels"));
+  if (!held.empty())
+    for (double& margin : margins) margin += held.front();
   return glm::mean_loss(objective.task, margins, *labels) + penalty;
 }
 

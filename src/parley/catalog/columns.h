@@ -30,7 +30,13 @@ class Columns : public Federation {
     bool released = false;        // they left through the gate
   };
   static Part part_of(const auto& memory) { return {memory.weights, memory.released}; }
-  static std::span<const double> parameters_in(const auto&) { return {}; }
+  // All parts, where the coordinator holds them: the parties' one after another, then a constant where there is one.
+  static std::span<const double> parameters_in(const auto& iterate) {
+    if constexpr (requires { iterate.parameters; })
+      return iterate.parameters;
+    else
+      return {};
+  }
   static algorithms::ColumnShare share_of(const jobs::Job& job, const PartyTable& table);
   [[nodiscard]] virtual Result<Part> part_in(const wire::Bytes& memory) const = 0;
   [[nodiscard]] virtual Result<Part> part_at(rounds::Responder& party) const = 0;

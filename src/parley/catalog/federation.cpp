@@ -41,6 +41,7 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
                              .seed = seed_of(job),
                              .parties = static_cast<int>(job.parties.size()),
                              .is_private = job.privacy.has_value(),
+                             .calibration = job.privacy ? job.privacy->calibration : privacy::Calibration::kProved,
                              .public_labels = job.labels.declared_public,
                              .keep_parts = job.keep_parts,
                              .run = run};

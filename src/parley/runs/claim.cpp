@@ -58,7 +58,7 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
         "up.";
   text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
           : report.holding == privacy::Holding::kSameRecords
-              ? " The model is covered: each party released its part of it once, with noise."
+              ? " The model is covered: it is made of what the parties released."
               : " The model is covered.";
   text += " Objective, metrics, notes and times are computed from the data itself and are for its holder only.";
   if (report.claimed) return text;

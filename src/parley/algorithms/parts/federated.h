@@ -42,6 +42,7 @@ struct RunTerms {
   int parties = 0;
   bool is_private = false;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
+  privacy::Calibration calibration = privacy::Calibration::kProved;
   bool public_labels = false;             // declared so to the parties
   bool keep_parts = false;                // exact parts of a private model stay with the parties
   std::optional<privacy::Target> client;  // of a run whose unit is the client

@@ -60,4 +60,10 @@ Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& p) {
   return ProvedDistance(2 * p.row_bound * push / p.lambda * kRoundUp + 2 * p.weight_error);
 }
 
+Result<ProvedDistance> sketched_column_sensitivity(const SketchedColumn& column) {
+  PARLEY_CHECK(all_positive({{"bound", column.bound}, {"column_norm", column.column_norm}}));
+  PARLEY_CHECK(not_negative("error", column.error));
+  return ProvedDistance(2 * column.bound * column.column_norm * kRoundUp + 2 * column.error);
+}
+
 }  // namespace parley::privacy

@@ -9,6 +9,7 @@ namespace parley::privacy {
 struct StronglyConvexArgmin;
 struct AdmmSharing;
 struct AdmmWeights;
+struct SketchedColumn;
 
 // How far in l2 replacing one record moves a value, by a theorem of this file. Nothing else makes one, so a sensitivity
 // cannot be a number that somebody thought of.
@@ -20,6 +21,7 @@ class ProvedDistance {
   friend Result<ProvedDistance> argmin_sensitivity(const StronglyConvexArgmin& problem);
   friend Result<ProvedDistance> admm_sharing_sensitivity(const AdmmSharing& party);
   friend Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& party);
+  friend Result<ProvedDistance> sketched_column_sensitivity(const SketchedColumn& column);
   explicit ProvedDistance(double value) : value_(value) {}
   double value_;
 };
@@ -64,5 +66,16 @@ struct AdmmWeights {
   double weight_error = 0;  // of x in l2, for either neighbour
 };
 Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& party);
+
+// J a, a column with one value per record, each at most B in size, under a public linear map. Replacing one record moves
+// it in l2 by at most
+//   2 B c_J,    c_J = max_r ||column r of J||
+// and by twice the error with which it was computed.
+struct SketchedColumn {
+  double bound = 0;        // B
+  double column_norm = 0;  // c_J
+  double error = 0;        // of J a in l2, for either neighbour
+};
+Result<ProvedDistance> sketched_column_sensitivity(const SketchedColumn& column);
 
 }  // namespace parley::privacy
