@@ -150,8 +150,8 @@ Result<int> coordinate(const CoordinateOptions& options) {
   if (!options.quiet && exchange.rounds_done() > 0)
     fmt::print(stderr, "parley: going on after round {}\n", exchange.rounds_done());
   signals.then([&] { server->wake(); });
-  const auto after = [&](std::int64_t round, std::span<const double>) {
-    line.step({.iteration = static_cast<int>(round), .objective = kUnknown, .gap = kUnknown});
+  const auto after = [&](const catalog::Seen& seen) {
+    line.step({.iteration = static_cast<int>(seen.round), .objective = kUnknown, .gap = kUnknown});
     return !signals.asked();
   };
   const auto run = runs::coordinate(job, exchange, after);

@@ -34,6 +34,22 @@ std::vector<std::string> classes_of(const jobs::Job& job, const jobs::Introducti
   return party.classes.empty() ? std::vector<std::string>{"-1", "+1"} : party.classes;
 }
 
+std::size_t columns_of(std::span<const jobs::Introduction> parties, bool constant) {
+  std::size_t columns = constant ? 1 : 0;
+  for (const jobs::Introduction& party : parties) columns += static_cast<std::size_t>(party.column_count);
+  return columns;
+}
+
+// The constant that the coordinator holds after all parts goes to the party with the labels.
+void add_constant(std::vector<double>& weights, std::span<const double> parameters, std::size_t columns,
+                  bool penalised) {
+  if (parameters.size() <= columns) return;
+  if (penalised)
+    weights.back() += parameters.back();
+  else
+    weights.push_back(parameters.back());
+}
+
 }  // namespace
 
 algorithms::ColumnShare Columns::share_of(const jobs::Job& job, const PartyTable& table) {
@@ -99,12 +115,24 @@ Result<void> Columns::check(const jobs::Job& job, std::span<const jobs::Introduc
 
 Result<std::vector<models::Trained>> Columns::model(const jobs::Job& job, const Held& held) const {
   std::vector<models::Trained> parts;
+  // Of a run that was stopped before its parties were told their parts: what the coordinator has of them.
+  std::span<const double> untold = held.parameters;
+  const bool constant = job.objective.intercept == glm::Intercept::kPenalised;
   for (std::size_t p = 0; p < held.memories.size(); ++p) {
     const jobs::Introduction& party = held.parties[p];
     const std::vector<std::string> classes = classes_of(job, party);
     PARLEY_TRY(models::Trained trained, models::blank_model(job, objective_of(job, classes), party));
     if (!party.labels) trained.label.clear();
     PARLEY_TRY(Part part, part_in(held.memories[p]));
+    if (!held.parameters.empty()) {
+      const std::size_t width =
+          std::min(untold.size(), static_cast<std::size_t>(party.column_count) + (party.labels && constant ? 1 : 0));
+      if (part.weights.empty()) {
+        part = {{untold.begin(), untold.begin() + static_cast<std::ptrdiff_t>(width)}, true};
+        if (party.labels) add_constant(part.weights, held.parameters, columns_of(held.parties, constant), constant);
+      }
+      untold = untold.subspan(width);
+    }
     if (releases_parts(job) && !part.released)
       return fail(failed(
           "the run ended before this part was released: what there is of it is not covered by a claim, and is not "

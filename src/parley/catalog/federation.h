@@ -9,6 +9,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,12 @@ struct Learnt {
 };
 
 // After each round, with what the coordinator holds; false asks for a stop.
-using AfterRound = std::function<bool(std::int64_t round, std::span<const double> parameters)>;
+struct Seen {
+  std::int64_t round = 0;
+  std::span<const double> parameters;  // empty where parties keep their parts
+  std::optional<double> objective;     // where the coordinator knows it
+};
+using AfterRound = std::function<bool(const Seen&)>;
 
 class Federation {
  public:

@@ -57,7 +57,11 @@ class FederationOf final : public Split {
     PARLEY_TRY(auto first, algorithm.begin(facts));
     PARLEY_TRY(auto outcome, rounds::drive(algorithm, std::move(first), exchange,
                                            [&](std::int64_t round, const typename Algorithm::Iterate& iterate) {
-                                             return !after || after(round, Split::parameters_in(iterate));
+                                             if (!after) return true;
+                                             Seen seen{round, Split::parameters_in(iterate), std::nullopt};
+                                             if constexpr (requires { algorithm.objective(iterate); })
+                                               seen.objective = algorithm.objective(iterate);
+                                             return after(seen);
                                            }));
     bool converged = false;
     if constexpr (requires { algorithm.converged(outcome.iterate); }) converged = algorithm.converged(outcome.iterate);

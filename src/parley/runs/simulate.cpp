@@ -87,12 +87,13 @@ Result<Outcome> simulate(const jobs::Job& job, const catalog::Sources& sources, 
   rounds::LocalParties local(std::move(admitted));
   std::vector<double> history;
   std::optional<Error> broken;
-  const auto after = [&](std::int64_t round, std::span<const double> parameters) {
-    const auto objective = federation.objective(job, {tables, parameters, parties});
+  const auto after = [&](const catalog::Seen& seen) {
+    const auto objective = seen.objective ? Result<double>(*seen.objective)
+                                          : federation.objective(job, {tables, seen.parameters, parties});
     if (!objective) return broken = objective.error(), false;
     history.push_back(*objective);
     return !watch.observer ||
-           watch.observer({static_cast<int>(round), *objective, std::numeric_limits<double>::quiet_NaN(), 0});
+           watch.observer({static_cast<int>(seen.round), *objective, std::numeric_limits<double>::quiet_NaN(), 0});
   };
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(local.channel(), std::move(terms)));
   PARLEY_TRY(const Coordinated run, coordinate(job, exchange, after));

@@ -251,6 +251,11 @@ Bcfw::Sampled Bcfw::sampled(std::int64_t step, std::size_t party) const {
 
 // ---- what is asked (what a party answers is in bcfw_party.cpp) ----
 
+bool Bcfw::asks(const Iterate& iterate, std::size_t party) const {
+  if (iterate.phase == kPick) return !sampled(iterate.step, party).none;
+  return iterate.phase != kFetch || party_of(static_cast<std::size_t>(iterate.fetched.front().column)) == party;
+}
+
 std::optional<Bcfw::Task> Bcfw::ask(const Iterate& iterate, int party) const {
   const std::size_t k = static_cast<std::size_t>(party), begin = first_[k], end = first_[k + 1];
   Task task{.phase = iterate.phase};
@@ -352,7 +357,7 @@ Result<void> Bcfw::check(const Iterate& iterate, int party, const Reply& reply) 
 
 Result<Bcfw::Iterate> Bcfw::absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
   std::size_t asked = 0;
-  for (int k = 0; k < terms_.parties; ++k) asked += ask(iterate, k) ? 1 : 0;
+  for (int k = 0; k < terms_.parties; ++k) asked += asks(iterate, static_cast<std::size_t>(k)) ? 1 : 0;
   if (answers.size() != asked) return fail(failed("a party is missing: every party holds a part of every record"));
   for (const auto& answer : answers) PARLEY_CHECK(check(iterate, answer.party, answer.reply));
   switch (iterate.phase) {

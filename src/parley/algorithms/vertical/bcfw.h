@@ -138,6 +138,10 @@ class Bcfw {
                                           privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   [[nodiscard]] bool done(const Iterate& iterate) const { return iterate.phase == kDone; }
+  [[nodiscard]] std::optional<double> objective(const Iterate& iterate) const {
+    return terms_.is_private || space_.sketched() || iterate.phase == kLabels ? std::nullopt
+                                                                              : std::optional(iterate.objective);
+  }
   [[nodiscard]] bool converged(const Iterate& iterate) const {
     return settings_.tolerance > 0 && iterate.gap >= 0 && iterate.gap <= settings_.tolerance;
   }
@@ -165,6 +169,7 @@ class Bcfw {
   [[nodiscard]] double radius_of(std::size_t column) const;
   [[nodiscard]] std::size_t party_of(std::size_t column) const;
   [[nodiscard]] double offset_of(const Iterate& iterate) const;
+  [[nodiscard]] bool asks(const Iterate& iterate, std::size_t party) const;
   [[nodiscard]] Sampled sampled(std::int64_t step, std::size_t party) const;
   [[nodiscard]] std::vector<linalg::Index> borders_of(std::size_t party) const;
   [[nodiscard]] FeatureSpace space_of(std::size_t records) const;
