@@ -130,6 +130,12 @@ Result<Bcfw::Iterate> Bcfw::begin(std::span<const PartyFacts> parties) {
                      : settings_.blocks == Blocks::kCoordinates ? first_[k + 1] - first_[k]
                                                                 : borders_of(k).size() + 1);
   PARLEY_TRY(sampling_, BlockSampling::make(settings_.sampling, blocks, terms_.seed));
+  PARLEY_CHECK(
+      require(settings_.p <= sampling_->p_min() * (1 + 1e-12), "algorithm.p_min",
+              fmt::format("must be at most the smallest probability of a block, {}: a larger one is covered by "
+                          "no bound",
+                          sampling_->p_min()),
+              settings_.p));
   Iterate iterate;
   iterate.parameters.assign(first_.back(), 0.0);
   return iterate;
@@ -200,6 +206,7 @@ const FeatureSpace& Bcfw::space_at(const ColumnShare& share, Memory& memory) con
 }
 
 double Bcfw::p_min() const {
+  if (settings_.p > 0) return settings_.p;
   return settings_.p_min == BcfwSettings::Smallest::kPaper ? sampling_->printed_p_min() : sampling_->p_min();
 }
 

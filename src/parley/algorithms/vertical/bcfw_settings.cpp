@@ -62,7 +62,10 @@ BcfwSettings BcfwSettings::read(Toml& settings) {
   settings.choice<Ball>("ball", bcfw.ball, {{"per-party", Ball::kPerParty}, {"global", Ball::kGlobal}});
   settings.choice<Radius>("radius", bcfw.radius, {{"share", Radius::kShare}, {"paper", Radius::kPaper}});
   settings.numbers("radii", bcfw.radii);
-  settings.choice<Smallest>("p_min", bcfw.p_min, {{"defined", Smallest::kDefined}, {"paper", Smallest::kPaper}});
+  if (settings.kind("p_min") == Toml::Kind::kNumber || settings.kind("p_min") == Toml::Kind::kInteger)
+    settings.number("p_min", bcfw.p, above(0));
+  else
+    settings.choice<Smallest>("p_min", bcfw.p_min, {{"defined", Smallest::kDefined}, {"paper", Smallest::kPaper}});
   Own own = Own::kExact;
   if (settings.choice<Own>("own_columns", own, {{"exact", Own::kExact}, {"shared", Own::kShared}})) bcfw.own = own;
   return bcfw;

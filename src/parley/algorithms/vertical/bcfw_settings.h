@@ -27,6 +27,7 @@ struct BcfwSettings {
   std::vector<double> radii;  // of each ball, or of each column of a box; empty: as the job's model says
   Step step = Step::kUniversal;
   Smallest p_min = Smallest::kDefined;
+  double p = 0;          // in the place of p_min; 0: as p_min says
   double tolerance = 0;  // ends the run when the gap is at most this; 0: never
   int sketch = 0;        // m; 0: columns are sent whole
   linalg::SketchKind kind = linalg::SketchKind::kGaussian;

@@ -16,7 +16,7 @@ using privacy::Event;
 
 constexpr double kBaseRateShare = 0.01;
 constexpr double kLargestFloor = 0.1;  // of B R
-constexpr double kLoudest = 2;         // deviations of a column's noise, in 2 B c_J
+constexpr double kLoudest = 0.5;       // deviation of a column's noise, in B c_J
 constexpr double kReach = 8;           // deviations of noise that a number which travels has room for
 constexpr int kStepsOfPaper = 20;
 constexpr int kLabelGrainBits = 20;
@@ -60,7 +60,7 @@ Result<SuggestedSelection> suggested_selection(double rho, const SelectionShape&
     if (settings.share) return *settings.share;
     const double columns = columns_sent(shape.columns, steps, settings);
     if (columns < 1 && settings.sharing == BcfwSettings::Sharing::kAtNeed) return 1.0;
-    const double loudest = kLoudest * 2 * shape.bound * shape.column_norm;
+    const double loudest = kLoudest * shape.bound * shape.column_norm;
     return column_deviation(rho, 0.5, shape, columns) <= loudest ? 0.5 : 1.0;
   };
   if (settings.iterations) return SuggestedSelection{*settings.iterations, share_at(*settings.iterations)};

@@ -19,7 +19,7 @@
 // Steps. Of m candidates the winner's noise is about (2 B R / n) sqrt(K T / (2 share rho)) ln m above its score: the
 // floor of a signal. The most steps of {1, 2, 5, 10, 20, 50} whose floor is at most a tenth of B R are taken, and a run
 // that cannot afford one is refused: it would pick columns at random. Columns are sent only where sigma is at most
-// 2 B c_J: louder ones would drown the margins that they are for.
+// B c_J / 2: louder ones drown the margins that they are for (bench/vertical.py has what they do at any share).
 #pragma once
 #include <cstdint>
 #include <memory>
