@@ -214,6 +214,10 @@ class Gate {
     if (charges()) return fail(failed("a private run releases nothing in the clear"));
     return Released<T>(PrivateReader::take(std::move(value)), false);
   }
+  // Likewise whole numbers under a mask: who adds up those of all parties learns the sum, and nobody learns a part. There
+  // is no noise, so nothing is claimed about the sum. The mask is used up.
+  [[nodiscard]] Result<Released<MaskedVector>> unprotected(Private<std::vector<std::int64_t>> counts,
+                                                           OneTimeMask mask) const;
 
   // ---- what happened ----
 

@@ -284,6 +284,17 @@ Result<Released<std::vector<double>>> Gate::release(const Sensitive<ClassLabels,
       });
 }
 
+// ---- in the clear, under a mask ----
+
+Result<Released<MaskedVector>> Gate::unprotected(Private<std::vector<std::int64_t>> counts, OneTimeMask mask) const {
+  if (charges()) return fail(failed("a private run releases no sum without noise"));
+  std::vector<std::int64_t> words = PrivateReader::take(std::move(counts));
+  if (mask.size() != words.size()) return fail(failed("the mask is of another size than the vector"));
+  for (std::size_t c = 0; c < words.size(); ++c)
+    words[c] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words[c]) + mask.words_[c]);
+  return Released<MaskedVector>(MaskedVector{std::move(words)}, false);
+}
+
 // ---- what is drawn beside releases ----
 
 Result<Batch> Gate::sample(const PoissonSampling& sampling, std::size_t records) {

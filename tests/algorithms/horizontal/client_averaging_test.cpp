@@ -401,7 +401,7 @@ TEST(ClientAveraging, UsesAMaskOnceAndKeepsItsKeys) {
     other = first;
     other.round = round;
     EXPECT_FALSE(says(other)) << round;
-    EXPECT_EQ(memories[0].first_unused, 1) << round;
+    EXPECT_EQ(memories[0].masks.first_unused, 1) << round;
     other.round = 0;
     other.step = 1e-300;
     EXPECT_FALSE(says(other)) << "a second vector under the first mask, after round " << round;

@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +28,7 @@
 #include "parley/algorithms/horizontal/local_steps.h"
 #include "parley/algorithms/horizontal/packed_parameters.h"
 #include "parley/algorithms/horizontal/row_share.h"
+#include "parley/algorithms/parts/mask_keys.h"
 #include "parley/privacy/masking/pairwise_masks.h"
 #include "parley/rounds/algorithm.h"
 
@@ -68,12 +68,9 @@ class ClientAveraging {
     static void fields(auto& self, auto&& visit) { visit(self.key, self.grain, self.words); }
   };
   struct Memory {
-    std::string secret;             // of the masks
-    std::vector<std::string> keys;  // as the first round brought them: no later task changes them
-    std::int64_t first_unused = 0;  // round whose mask was not used
-    static void fields(auto& self, auto&& visit) { visit(self.secret, self.keys, self.first_unused); }
+    MaskKeys masks;
+    static void fields(auto& self, auto&& visit) { visit(self.masks); }
     std::shared_ptr<const ClientSum> paid;
-    std::optional<privacy::PairwiseMasks> masks;
   };
   using Data = RowShare;
   using Settings = LocalSettings;
@@ -189,11 +186,8 @@ class ClientAveraging {
   }
 
   Result<privacy::Released<Reply>> make_key(Memory& memory, privacy::Gate& gate) const {
-    if (!memory.secret.empty()) return fail(bad_input({.field = "task"}, "a client makes one key in a run"));
-    PARLEY_TRY(const privacy::MaskSecret secret, gate.mask_secret());
-    PARLEY_TRY(const std::string key, privacy::mask_public_key(secret));
-    memory.secret.assign(reinterpret_cast<const char*>(secret.data()), sizeof secret);
-    return privacy::derive([](const std::string& made) { return Reply{.key = made}; }, privacy::Public{key});
+    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
+    return privacy::derive([](const std::string& made) { return Reply{.key = made}; }, key);
   }
 
   Result<privacy::Released<Reply>> learn(const Task& task, const RowShare& share, Memory& memory,
@@ -204,13 +198,9 @@ class ClientAveraging {
         task.round >= settings_.rounds)
       return fail(bad_input({.field = "task"},
                             "must have one parameter per column and class, a step above 0 and a round of the job"));
-    // Every round needs every client, so none is skipped: a later one says that what was kept here was set back since.
-    if (task.round != memory.first_unused)
-      return fail(
-          bad_input({.field = "task"},
-                    "must be of the round after the one that was answered last; what was kept of this run is older",
-                    std::to_string(task.round)));
-    PARLEY_CHECK(agree(task, share, memory));
+    // The noise of a client follows from the job and the number of parameters (client_sum.h).
+    const std::string told = std::to_string(parameter_count(objective_, columns)) + " parameters, run " + terms_.run;
+    PARLEY_CHECK(agree_on_masks(memory.masks, {share.party, terms_.clients, task.keys, told}));
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
     const auto update =
         open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
@@ -219,8 +209,7 @@ class ClientAveraging {
           return moved;
         });
     PARLEY_TRY(const auto bounded, memory.paid->bounded(update));
-    PARLEY_TRY(auto mask, memory.masks->mask(task.round, work.parameters.size(), asked(work)));
-    memory.first_unused = memory.masks->first_unused();
+    PARLEY_TRY(auto mask, next_mask(memory.masks, task.round, work.parameters.size(), asked(work)));
     PARLEY_TRY(const auto sent, gate.release(bounded, privacy::Masked{memory.paid->noise(), std::move(mask)}));
     return privacy::derive(
         [](const privacy::MaskedVector& words, const int& grain) {
@@ -237,25 +226,6 @@ class ClientAveraging {
     std::memcpy(bytes.data() + sizeof work.round + sizeof work.step, work.parameters.data(),
                 work.parameters.size() * sizeof(double));
     return bytes;
-  }
-
-  // The masks, from the keys of the first round.
-  Result<void> agree(const Task& task, const RowShare& share, Memory& memory) const {
-    if (memory.masks && task.keys.empty()) return {};
-    const std::vector<std::string>& keys = memory.keys.empty() ? task.keys : memory.keys;
-    if (keys.size() != static_cast<std::size_t>(terms_.clients) ||
-        memory.secret.size() != sizeof(privacy::MaskSecret) || (!task.keys.empty() && task.keys != keys))
-      return fail(bad_input({.field = "task"},
-                            "must bring the keys of all clients in the first round of learning, and no others later"));
-    privacy::MaskSecret secret{};
-    std::memcpy(secret.data(), memory.secret.data(), sizeof secret);
-    // The noise of a client follows from the job and the number of parameters (client_sum.h).
-    const auto columns = static_cast<std::size_t>(share.features.cols());
-    const std::string told = std::to_string(parameter_count(objective_, columns)) + " parameters, run " + terms_.run;
-    PARLEY_TRY(memory.masks, privacy::PairwiseMasks::agree(secret, share.party, keys, told));
-    memory.masks->skip_to(memory.first_unused);
-    memory.keys = std::vector<std::string>(keys);
-    return {};
   }
 
   glm::Objective objective_;
