@@ -14,6 +14,7 @@
 #include "parley/algorithms/horizontal/fed_ht.h"
 #include "parley/algorithms/horizontal/fed_iter_ht.h"
 #include "parley/algorithms/horizontal/fedavg.h"
+#include "parley/algorithms/horizontal/federated_newton.h"
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
@@ -142,6 +143,11 @@ std::deque<Row>& all() {
        .federate = learns_from<algorithms::FedAvg, Rows>,
        .federate_clients = learns_from<OfClients<algorithms::FedAvg>, Rows>,
        .can_be_private = true},
+      {.name = "newton",
+       .partition = Partition::kHorizontal,
+       .summary = "the exact optimum from sums of gradients and curvatures, of which only totals are seen",
+       .source = "Lee, Sun and Saunders 2014; Bonawitz et al. 2017",
+       .federate = learns_from<algorithms::FederatedNewton, Rows>},
       {.name = "admm-sharing",
        .partition = Partition::kVertical,
        .summary = "one value per record travels, parties keep their parts of the model",
