@@ -27,9 +27,6 @@ MAY_SEE = {
     "runs": ["core", "glm", "data", "privacy", "wire", "rounds", "algorithms", "jobs", "models", "catalog"],
 }
 
-# Layers whose files still include each other in circles. A layer leaves the list with its last circle.
-STILL_CIRCULAR = ["privacy"]  # ledger and the text of its entries
-
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"](parley|apps)/([a-z_]+)/([^">]*)[">]')
 
 
@@ -84,7 +81,7 @@ class Layer:
                         yield path, word
 
 
-def check(root, may_see, still_circular):
+def check(root, may_see):
     """The mistakes that were found, one line each, and the number of files that were read."""
     problems, files = [], 0
     for folder in sorted(p for p in (root / "src" / "parley").iterdir() if p.is_dir()):
@@ -102,16 +99,13 @@ def check(root, may_see, still_circular):
         for path, used in layer.uses():
             if used not in layer.seen:
                 problems.append(f"{path.relative_to(root)}: {layer.name} USES {used}, and no file of it includes {used}")
-        circle = layer.circle()
-        if circle and layer.name not in still_circular:
+        if circle := layer.circle():
             problems.append(f"src/parley/{layer.name}: files include each other: {' -> '.join(circle)}")
-        if not circle and layer.name in still_circular:
-            problems.append(f"scripts/check_layers.py: no circle is left in {layer.name}; take it off STILL_CIRCULAR")
     return problems, files
 
 
 def main():
-    problems, files = check(pathlib.Path(__file__).resolve().parent.parent, MAY_SEE, STILL_CIRCULAR)
+    problems, files = check(pathlib.Path(__file__).resolve().parent.parent, MAY_SEE)
     print("\n".join(problems) if problems else f"layers: {files} files, every include points downwards, in no circle")
     return 1 if problems else 0
 

@@ -22,7 +22,7 @@
 #include "parley/core/files.h"
 #include "parley/core/text.h"
 #include "parley/models/model_parts.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/digest.h"
 #include "parley/runs/admit.h"
 #include "parley/runs/outcome.h"
 #include "parley/runs/report.h"

@@ -5,7 +5,7 @@
 
 #include "parley/core/files.h"
 #include "parley/models/trained.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/digest.h"
 
 namespace parley::app {
 

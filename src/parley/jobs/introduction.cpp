@@ -9,7 +9,7 @@
 
 #include "parley/core/text.h"
 #include "parley/data/utf8.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/accounting/event.h"
 #include "parley/wire/largest.h"
 
 namespace parley::jobs {

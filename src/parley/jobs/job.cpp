@@ -11,7 +11,7 @@
 #include "parley/core/party_name.h"
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/digest.h"
 #include "parley/privacy/sensitivity/grid_features.h"
 
 namespace parley::jobs {

@@ -36,7 +36,7 @@
 #include <vector>
 
 #include "parley/core/result.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/charges.h"
 
 namespace parley::jobs {
 

@@ -14,6 +14,7 @@
 #include "parley/core/text.h"
 #include "parley/data/labels.h"
 #include "parley/privacy/accounting/statement.h"
+#include "parley/privacy/ledger/digest.h"
 #include "parley/privacy/ledger/ledger_folder.h"
 #include "parley/privacy/ledger/seen_head.h"
 #include "parley/runs/member.h"

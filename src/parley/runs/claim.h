@@ -9,7 +9,7 @@
 #include "parley/models/trained.h"
 #include "parley/privacy/accounting/event.h"
 #include "parley/privacy/ledger/across_parties.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/charges.h"
 #include "parley/privacy/units.h"
 
 namespace parley::runs {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/digest.h"
 
 namespace parley::runs {
 

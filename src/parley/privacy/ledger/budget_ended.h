@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "parley/core/error.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/charges.h"
 
 namespace parley::privacy {
 

@@ -1,24 +1,15 @@
 #include "parley/privacy/ledger/entry_text.h"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "parley/core/text.h"
 #include "parley/privacy/accounting/accountant.h"
+#include "parley/privacy/ledger/digest.h"
 
 namespace parley::privacy {
-
-std::string digest_of(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string hex;
-  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
-}
 
 // Every field with its length in front, so that no two entries have the same bytes.
 std::string linked(const std::string& previous, const Entry& entry) {
@@ -93,10 +84,6 @@ Result<ChargedPlan> parse_charged_plan(const std::string& text) {
 Price price_in(const ChargedPlan& charged) {
   if (charged.price.epsilon > 0 || charged.price.delta > 0 || charged.plan.events.empty()) return charged.price;
   return {pure_epsilon(charged.plan).value_or(std::numeric_limits<double>::infinity()), 0};
-}
-
-std::string_view name(Composition composition) {
-  return composition == Composition::kSteps ? "steps" : "plans";
 }
 
 }  // namespace parley::privacy

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/charges.h"
 #include "parley/privacy/ledger/standing.h"
 
 namespace parley::privacy {

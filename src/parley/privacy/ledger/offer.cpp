@@ -24,17 +24,6 @@ std::int64_t longest_prefix(std::int64_t most, const Fits& fits) {
 
 }  // namespace
 
-Plan PlanRequest::plan(Neighbours neighbours, std::int64_t first_steps) const {
-  Plan whole{neighbours, once};
-  for (Event event : step) {
-    // A count that overflows is left beyond the limit, and refused there.
-    event.count =
-        event.count > kMaxCount / std::max<std::int64_t>(first_steps, 1) ? kMaxCount + 1 : event.count * first_steps;
-    whole.events.push_back(event);
-  }
-  return whole;
-}
-
 Offer offer_for(const Standing& standing, const Purse& purse, const PlanRequest& request) {
   Offer offer;
   const bool by_plans = standing.budget()->composition == Composition::kPlans;

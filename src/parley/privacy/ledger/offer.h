@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "parley/privacy/ledger/charges.h"
 #include "parley/privacy/ledger/entry_text.h"
-#include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/ledger/standing.h"
 
 namespace parley::privacy {

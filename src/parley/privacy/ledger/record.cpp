@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "parley/core/text.h"
+#include "parley/privacy/ledger/digest.h"
 #include "parley/privacy/ledger/ledger_layout.h"
 
 namespace parley::privacy {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/privacy/ledger/charges.h"
 #include "parley/privacy/ledger/database.h"
 #include "parley/privacy/ledger/entry_text.h"
-#include "parley/privacy/ledger/ledger.h"
 
 namespace parley::privacy {
 

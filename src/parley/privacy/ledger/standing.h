@@ -13,7 +13,7 @@
 #include "parley/core/result.h"
 #include "parley/privacy/accounting/event.h"
 #include "parley/privacy/accounting/filter.h"
-#include "parley/privacy/ledger/ledger.h"
+#include "parley/privacy/ledger/charges.h"
 #include "parley/privacy/units.h"
 
 namespace parley::privacy {
