@@ -100,7 +100,7 @@ Result<int> tell(const FinishedRun& run, const CoordinateOptions& options) {
   return run.exit_code;
 }
 
-Result<int> coordinate(const CoordinateOptions& options) {
+Result<int> run_coordinator(const CoordinateOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   raise_descriptor_limit();
   PARLEY_CHECK(check_address(options.listen, {.field = "--listen"}, PortZero::kSystemChooses));
@@ -227,7 +227,7 @@ void add_coordinate(CLI::App& app, Exit& exit) {
       "  parley coordinate examples/hospitals/job.toml --listen 0.0.0.0:7000 --tls keys --out out/hospitals\n\n"
       "After Ctrl-C, or when the coordinator was killed at any point, the same command goes on where the run was, to "
       "the same model. When the run is over, the command prints its result again.");
-  verb->callback([options, &exit] { exit.finish(coordinate(*options)); });
+  verb->callback([options, &exit] { exit.finish(run_coordinator(*options)); });
 }
 
 }  // namespace parley::app

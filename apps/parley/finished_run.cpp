@@ -17,7 +17,7 @@ std::string in(const std::string& folder, const char* name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-// Of a file that is not there or holds none, what is no object.
+// Not an object where the file is not there or holds none.
 Json read_json(const std::string& path) {
   return Json::parse(read_whole(path).value_or(""), nullptr, false);
 }

@@ -46,10 +46,10 @@ std::string written_in(const std::string& file) {
 
 // What the site answered, for the people who must be able to say what left: one line for each event that matters. A
 // line that cannot be written is kept and tried again with the next; until then nothing leaves.
-class Account {
+class JobsLog {
  public:
-  static Result<Account> open(const std::string& folder, bool quiet) {
-    Account account((std::filesystem::path(folder) / "jobs.log").string(), quiet);
+  static Result<JobsLog> open(const std::string& folder, bool quiet) {
+    JobsLog account((std::filesystem::path(folder) / "jobs.log").string(), quiet);
     PARLEY_CHECK(account.write_down());
     // Of a daemon that was killed: what it kept tells what had left.
     for (const auto& [run, so_far] : rounds::unfinished_runs(folder))
@@ -99,7 +99,7 @@ class Account {
   [[nodiscard]] bool has(const std::string& line) const {
     return written_in(file_).find(" " + line + "\n") != std::string::npos;
   }
-  Account(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
+  JobsLog(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
   void append(const std::string& line) {
     unwritten_ += fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
     say(line);
@@ -171,7 +171,7 @@ Result<Settings> read_settings(const std::string& file) {
 }
 
 // SIGHUP: the site file and the certificates as they are now. What is wrong with them is said, and the old ones stay.
-void read_again(const std::string& file, Settings& settings, Account& account) {
+void read_again(const std::string& file, Settings& settings, JobsLog& account) {
   const auto changed = [&]() -> Result<Settings> {
     PARLEY_TRY(Settings now, read_settings(file));
     if (now.site.name != settings.site.name)
@@ -225,7 +225,7 @@ Result<int> join(const JoinOptions& options) {
   PARLEY_CHECK(remember_what_was_accounted(site));
   PARLEY_CHECK(runs::check_ledger(site));
   tidy(site);
-  PARLEY_TRY(Account account, Account::open(site.state, options.quiet));
+  PARLEY_TRY(JobsLog account, JobsLog::open(site.state, options.quiet));
   std::optional<Fault> kept_out;  // why the last job was not admitted
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
     PARLEY_TRY(const jobs::JobText text, wire::decode<jobs::JobText>(opening.job));

@@ -111,8 +111,8 @@ class OwnParty {
   rounds::Handler handler_;
 };
 
-Result<runs::Coordinated> coordinate(const jobs::Job& job, const MpiRun& options, const transport::MpiWorld& world,
-                                     const transport::Respond& respond) {
+Result<runs::Coordinated> coordinate_ranks(const jobs::Job& job, const MpiRun& options,
+                                           const transport::MpiWorld& world, const transport::Respond& respond) {
   rounds::Terms terms{.job = job.name + " " + job.digest,
                       .rules = {.largest_value = job.rules.largest_value},
                       .checkpoint = checkpoint_in(options.out)};
@@ -161,7 +161,7 @@ Result<std::optional<runs::Outcome>> train_mpi(const jobs::Job& job, const MpiRu
     return std::optional<runs::Outcome>();
   }
   const runs::Stopwatch training;
-  const Result<runs::Coordinated> run = coordinate(job, options, world, respond);
+  const Result<runs::Coordinated> run = coordinate_ranks(job, options, world, respond);
   if (!run) give_up(run.error());
   const double train_seconds = training.seconds();
   // The ranks are machines of one site: their parts may meet in one folder.

@@ -288,7 +288,7 @@ TEST_F(Doors, LabelsArePaidFromAPurseOfTheirUnitAndNothingElse) {
   const auto told = diagnoses.release(of_labels, ByRandomisedResponse{much});
   ASSERT_TRUE(told) << told.error().message;
   EXPECT_EQ(told->value(), (std::vector<std::size_t>{0, 0, 1}))
-      << "what is no class counts as class 0; this is the truth but for one in 10^8";
+      << "what is not a class counts as class 0; this is the truth but for one in 10^8";
 }
 
 TEST_F(Doors, WhatIsReleasedByKeyIsChargedAsItWasDrawn) {

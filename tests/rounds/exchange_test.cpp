@@ -434,7 +434,7 @@ TEST(Exchange, SaysWhoIsThereWhoLeftAndForWhomItWaits) {
   EXPECT_TRUE(said.empty()) << "a party that leaves when the run is over is not news";
 }
 
-TEST(Exchange, AFrameWithoutAChecksumIsRefusedWhereNobodyVouchesForIt) {
+TEST(Exchange, AFrameWithoutAChecksumIsRefusedUnlessItsProgramMadeIt) {
   Scripted channel(kMean);
   auto exchange = Exchange::make(channel, terms(rules(OnMissing::kProceed, 2)));
   exchange->open();

@@ -326,7 +326,7 @@ TEST_F(HandlerTest, TenThousandSpoiledFramesAreRefusedWithACodeAndHarmNothing) {
   EXPECT_EQ(**site.respond(task(3)), **undisturbed.respond(task(3)));
 }
 
-TEST_F(HandlerTest, WhatNobodyVouchesForIsRefusedWithoutAChecksum) {
+TEST_F(HandlerTest, AFrameFromElsewhereIsRefusedWithoutAChecksum) {
   Handler site = handler(folder.path());
   const auto unchecked = [](Bytes frame) {
     for (std::size_t at = 40; at < 48; ++at) frame[at] = '\0';

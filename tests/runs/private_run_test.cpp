@@ -465,7 +465,7 @@ TEST_F(PrivateRun, TheIntroductionIsPublic) {
   const Bytes one = introduced();
   clean();
   table(3);
-  EXPECT_EQ(introduced(), one) << "other people with other values, the same words";
+  EXPECT_EQ(introduced(), one) << "different people with different values, the same words";
 }
 
 TEST_F(PrivateRun, TheAccountSaysWhatWasSpentAndWhatIsLeft) {

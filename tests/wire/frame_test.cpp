@@ -51,7 +51,7 @@ TEST(Frame, EachKindOfBadFrameHasItsCode) {
   EXPECT_EQ(read_frame(make_frame({static_cast<Kind>(99)}, "")).error(), Refusal::kUnknownKind);
 }
 
-TEST(Frame, WithoutAChecksumItIsReadOnlyWhereItsProgramVouchesForIt) {
+TEST(Frame, WithoutAChecksumItIsReadOnlyInTheProgramThatMadeIt) {
   Header in_memory = header();
   in_memory.checked = false;
   const Bytes bytes = make_frame(in_memory, "payload");

@@ -415,7 +415,7 @@ class CsvRows {
   const CsvPlan& plan_;
   CsvChunk& out_;
   std::size_t longest_marker_ = 0;
-  // Column after column, `stride_` rows each; by file column where its values begin, null when it is no feature.
+  // Column after column, `stride_` rows each; by file column where its values begin, null when it is not a feature.
   double* values_ = nullptr;
   std::size_t stride_ = 0;
   std::vector<double*> columns_;

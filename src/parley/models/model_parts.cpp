@@ -160,8 +160,9 @@ Result<bool> holds_private_model(const std::string& directory) {
     PARLEY_CHECK(read());
   }
   if (!json.is_object() || !json.contains(statement) || !json[statement].is_string())
-    return fail(bad_input({file.string(), 0, ""},
-                          "is there and is no model that parley train wrote; name another --out, or --overwrite it"));
+    return fail(
+        bad_input({file.string(), 0, ""},
+                  "is there and is not a model that parley train wrote; name another --out, or --overwrite it"));
   return json[statement].get<std::string>() != kNotPrivate;
 }
 

@@ -28,7 +28,7 @@ const Trained& with_labels(const std::vector<Trained>& parts);
 std::vector<std::string> files_of_run(const std::string& directory);
 
 // Whether a folder holds a model that a privacy budget paid for: to make it again would be paid for again. A model.json
-// that is no model is an error.
+// that is not a model is an error.
 Result<bool> holds_private_model(const std::string& directory);
 
 }  // namespace parley::models

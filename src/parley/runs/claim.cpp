@@ -64,13 +64,12 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
   if (report.claimed) return text;
   return fmt::format(
              "Simulation, no privacy is claimed: the noise came from seed {} and can be repeated. With noise from the "
-             "operating "
-             "system {} would have ",
+             "operating system {} would have ",
              seed.value_or(0), model ? "the model" : "what is sent") +
          text;
 }
 
-void judge_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records) {
+void note_loudest_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records) {
   const char* many = report.unit == privacy::Unit::kClient ? "clients" : "records";
   for (const privacy::Event& event : plan.events)
     report.noise_to_signal =

@@ -58,7 +58,7 @@ void stamp(const PrivacyReport& report, models::Provenance& provenance);
 // The claim in words; `seed`: what the noise came from, if from one.
 std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t> seed);
 // The loudest of the plan, and a warning where it leaves little to learn.
-void judge_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records);
+void note_loudest_noise(PrivacyReport& report, const privacy::Plan& plan, double epsilon, std::size_t records);
 
 // Noise of one release over the largest signal that any data of n records could have: of a selection, the Gumbel scale
 // against the largest score; of a value, its deviation against the largest value. 0 for what this says nothing about.

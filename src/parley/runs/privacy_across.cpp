@@ -40,7 +40,7 @@ Result<PrivacyReport> report_of(const jobs::Job& job, const jobs::Introduction& 
   report.derivative_bound = said.derivative_bound;
   PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, delta));
   report.accountant = privacy::name(account.chosen);
-  judge_noise(report, report.plan, section.epsilon, report.records);
+  note_loudest_noise(report, report.plan, section.epsilon, report.records);
   report.statement = statement_of(report, noise_seed(job, party));
   return report;
 }

@@ -301,7 +301,7 @@ Result<PrivacyReport> PrivateSite::report() {
     PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, terms_->target.delta));
     report.accountant = privacy::name(account.chosen);
   }
-  judge_noise(report, report.plan, section_.epsilon, facts_.records);
+  note_loudest_noise(report, report.plan, section_.epsilon, facts_.records);
   if (ledger_) {
     PARLEY_TRY(const privacy::Spent spent, ledger_->spent(purse_));
     if (spent.budget) report.budget = *spent.budget;

@@ -70,7 +70,7 @@ Result<Trained> tune_privately(const jobs::Job& job, const PartyTable& table, gl
   report.releases = tuned.fit.releases;  // of the run that won; the others were never released
   report.chosen = tuned.trial.settings;
   report.run_epsilon = tuned.run_epsilon;
-  judge_noise(report, tuned.run_plan, job.privacy->epsilon, site->facts().records);
+  note_loudest_noise(report, tuned.run_plan, job.privacy->epsilon, site->facts().records);
   trained.notes.insert(trained.notes.end(), report.notes.begin(), report.notes.end());
   trained.privacy = std::move(report);
   trained.fit = std::move(tuned.fit);

@@ -48,7 +48,7 @@ double margin_of(const linalg::Matrix& features, linalg::Index row, std::span<co
   return sum + intercept;
 }
 
-// A loss that is no number counts as `largest`: left out of the sum it would make a model that diverged the best of
+// A loss that is not a number counts as `largest`: left out of the sum it would make a model that diverged the best of
 // all.
 std::vector<double> losses(const glm::Objective& objective, const linalg::Matrix& features,
                            std::span<const double> labels, const algorithms::Fit& fit, double largest) {

@@ -362,7 +362,7 @@ OneKind kind_of(const Plan& plan) {
   for (const Event& event : plan.events) kind.add(event);
   return kind;
 }
-// mu of Gaussians alone; nullopt for others, and where its profile is no lower bound.
+// mu of Gaussians alone; nullopt for others, and where its profile is not a lower bound.
 std::optional<double> one_gaussian(const OneKind& kind) {
   const double mu = std::sqrt(kind.squares);
   return kind.gaussians && mu > kLeastMu ? std::optional(mu) : std::nullopt;
