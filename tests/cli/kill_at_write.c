@@ -1,6 +1,6 @@
-// Ends the process, as kill -9 does, instead of its N-th operation that makes something durable (PARLEY_KILL_AT=N). Between
-// two such operations a killed process leaves the same files behind wherever it is struck, so N = 1, 2, ... goes through all
-// of them. With LD_PRELOAD; counts go to PARLEY_KILL_COUNT when the process ends by itself.
+// Ends the process, as kill -9 does, instead of its N-th operation that makes something durable (PARLEY_KILL_AT=N).
+// Between two such operations a killed process leaves the same files behind wherever it is struck, so N = 1, 2, ...
+// goes through all of them. With LD_PRELOAD; counts go to PARLEY_KILL_COUNT when the process ends by itself.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

@@ -61,7 +61,8 @@ std::optional<RiskOrder> risk_of_frank_wolfe(double n, double d, const privacy::
                    std::pow(std::log(d + 1) * reach(n, target), 2.0 / 3)};
 }
 
-// Mangold et al. 2023 on problems without a sparse solution: Theorem 4.4, equation 28 at its T, which does not depend on d.
+// Mangold et al. 2023 on problems without a sparse solution: Theorem 4.4, equation 28 at its T, which does not depend
+// on d.
 std::optional<RiskOrder> risk_of_greedy_descent(double n, double d, const privacy::Target& target) {
   return RiskOrder{"log d (sqrt(log 1/delta) / (n epsilon))^(2/3)",
                    std::log(d + 1) * std::pow(reach(n, target), 2.0 / 3)};

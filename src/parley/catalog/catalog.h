@@ -1,5 +1,5 @@
-// The catalog: a row for each algorithm, by the name that jobs call it. A new algorithm is a file in algorithms/, a row here
-// and a page in docs/algorithms; the conformance suite (tests/catalog) runs whatever is listed.
+// The catalog: a row for each algorithm, by the name that jobs call it. A new algorithm is a file in algorithms/, a row
+// here and a page in docs/algorithms; the conformance suite (tests/runs/conformance_test.cpp) runs whatever is listed.
 #pragma once
 #include <deque>
 #include <functional>
@@ -38,8 +38,8 @@ struct Row {
   // depends on leaves through the gate.
   bool can_be_private = false;
   bool private_smoothness = false;  // steps go by smoothness constants, which may be estimated and paid for
-  // What `parley plan` says beside the cost: the order of the risk at n records, d columns and the target, and the steps
-  // taken where the job states none.
+  // What `parley plan` says beside the cost: the order of the risk at n records, d columns and the target, and the
+  // steps taken where the job states none.
   std::optional<RiskOrder> (*risk)(double records, double columns, const privacy::Target& target) = nullptr;
   std::optional<std::int64_t> (*suggested_steps)(const algorithms::Problem& problem) = nullptr;
 };

@@ -1,6 +1,6 @@
-// Parties that hold different columns of the same records, in the same order. Each party keeps its part of the model in its
-// memory; the party with the labels also keeps the intercept. Of a private run a part is what the party released of it,
-// unless the job keeps parts.
+// Parties that hold different columns of the same records, in the same order. Each party keeps its part of the model in
+// its memory; the party with the labels also keeps the intercept. Of a private run a part is what the party released of
+// it, unless the job keeps parts.
 #pragma once
 #include <span>
 #include <vector>

@@ -65,8 +65,8 @@ class Federation {
                                                const jobs::Introduction& said) const = 0;
   // Whether parties that introduced themselves so can learn together.
   [[nodiscard]] virtual Result<void> check(const jobs::Job& job, std::span<const jobs::Introduction> parties) const = 0;
-  // Of parties that do not fit together: those, by their place, that more than half of the others contradict. None where
-  // no party can be missed.
+  // Of parties that do not fit together: those, by their place, that more than half of the others contradict. None
+  // where no party can be missed.
   [[nodiscard]] virtual std::vector<std::size_t> outvoted(std::span<const jobs::Introduction>) const { return {}; }
   // No reply of theirs has more bytes.
   [[nodiscard]] virtual Result<std::size_t> largest_reply(const jobs::Job& job,

@@ -1,5 +1,5 @@
-// One federated algorithm (algorithms/parts/federated.h) over parties that hold Rows or Columns: what the catalog needs of it
-// follows from the two, whatever they are.
+// One federated algorithm (algorithms/parts/federated.h) over parties that hold Rows or Columns: what the catalog needs
+// of it follows from the two, whatever they are.
 #pragma once
 #include <memory>
 #include <utility>

@@ -1,8 +1,8 @@
 // What one party of a job reads: its own table and nothing else.
 //
-// The only party of a job reads its table as the model needs it. Of several, each may see different classes and, in LIBSVM
-// files, different last columns; so their tables are read in two steps: as they are, and then alike - with the columns and
-// classes that the parties agreed on.
+// The only party of a job reads its table as the model needs it. Of several, each may see different classes and, in
+// LIBSVM files, different last columns; so their tables are read in two steps: as they are, and then alike - with the
+// columns and classes that the parties agreed on.
 #pragma once
 #include <memory>
 #include <optional>

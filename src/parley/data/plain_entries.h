@@ -20,7 +20,7 @@ class PlainEntries {
   explicit PlainEntries(const char* text) : text_(text) {}
 
   // Entries from p on, each with a blank or a line feed right behind its value. Stops at a line feed, before
-  // whatever is no such entry, and near the ends of the text; on machines without wide registers at once. p
+  // whatever is not such an entry, and near the ends of the text; on machines without wide registers at once. p
   // moves to where it stopped.
   std::size_t read(const char*& p, const char* end, std::span<PlainEntry> out);
 

@@ -1,5 +1,5 @@
-// Where a table comes from: a file, text that is streamed from elsewhere, or arrays in memory. Whatever it is, it is read to
-// one shape: a Dataset as the options ask for it.
+// Where a table comes from: a file, text that is streamed from elsewhere, or arrays in memory. Whatever it is, it is
+// read to one shape: a Dataset as the options ask for it.
 //
 //   Source::file("clinic.csv")
 //   Source::stream("ratings", open)                   CSV or LIBSVM text as it comes: a pipe, a database's COPY

@@ -79,7 +79,8 @@ enum class Paths {
 
 struct Job;
 
-// The algorithm that a job names, with its settings. A job carries it; what it is, the catalog knows (catalog/method.h).
+// The algorithm that a job names, with its settings. A job carries it; what it is, the catalog knows
+// (catalog/method.h).
 class Method {
  public:
   virtual ~Method() = default;

@@ -35,8 +35,8 @@
 //   - Where the coordinator can tell that a reply cannot be true (from its sizes, or from what the party said about
 //     itself), check(iterate, party, reply) says so, and the party is named. It may run for several parties at once,
 //     and its text must not speak of data.
-//   - A party for which ask(iterate, party) returns no task (std::optional<Task>) is not asked in this round: it gets no
-//     message, nobody waits for it, and its Memory stays as it is. Every round asks somebody.
+//   - A party for which ask(iterate, party) returns no task (std::optional<Task>) is not asked in this round: it gets
+//     no message, nobody waits for it, and its Memory stays as it is. Every round asks somebody.
 //   - answer is called once for a round: a repeated request gets the stored bytes. An answer that fails leaves Memory
 //     as it was.
 //   - The gate is opened for one round: the keys of its releases need to differ within the round only. In a run without

@@ -1,4 +1,5 @@
-// A view of what the parties replied in one round, in party order. A party that was not asked or stayed away is not in it.
+// A view of what the parties replied in one round, in party order. A party that was not asked or stayed away is not in
+// it.
 //
 //   for (const auto& answer : answers) use(answer.party, answer.reply);
 #pragma once

@@ -1,5 +1,5 @@
-// What a site decides about a job that a coordinator sends: admitted within the site's limits, or refused. Everything that
-// could speak about the data stays in the error, which stays at the site.
+// What a site decides about a job that a coordinator sends: admitted within the site's limits, or refused. Everything
+// that could speak about the data stays in the error, which stays at the site.
 #pragma once
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
-// The coordinator's end of a federated job on any transport: opens the job at every party, checks that they fit together,
-// runs the rounds. A party's end: member.h.
+// The coordinator's end of a federated job on any transport: opens the job at every party, checks that they fit
+// together, runs the rounds. A party's end: member.h.
 #pragma once
 #include <cstddef>
 #include <span>

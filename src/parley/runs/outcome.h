@@ -39,9 +39,9 @@ struct Outcome {
   double wait_seconds = 0;  // for parties on other machines; not in train_seconds
 };
 
-// Of a run of rounds. `memories`: of the parties in this program, in their order; none where they are elsewhere. `reports`:
-// of their sites, where those are in this program; else each party's part of the claim follows from what it said. What
-// only the rows can tell - objective and metrics - is left open.
+// Of a run of rounds. `memories`: of the parties in this program, in their order; none where they are elsewhere.
+// `reports`: of their sites, where those are in this program; else each party's part of the claim follows from what it
+// said. What only the rows can tell - objective and metrics - is left open.
 Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::span<const wire::Bytes> memories,
                            std::vector<PrivacyReport> reports = {});
 

@@ -14,8 +14,8 @@ namespace parley::runs {
 // for.
 Result<PrivacyReport> report_of(const jobs::Job& job, const jobs::Introduction& said, int party);
 
-// What the run costs a record in all: of the party that holds it, or of all parties that hold a part of it. `first`: what
-// the first of them said of itself, for a delta that the job leaves open.
+// What the run costs a record in all: of the party that holds it, or of all parties that hold a part of it. `first`:
+// what the first of them said of itself, for a delta that the job leaves open.
 Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduction& first,
                                      const std::vector<PrivacyReport>& parties);
 

@@ -1,5 +1,5 @@
-// Runs a job: read, scale, train, measure. On one site, or with all parties in this process. The one way in, whatever the
-// rows come from:
+// Runs a job: read, scale, train, measure. On one site, or with all parties in this process. The one way in, whatever
+// the rows come from:
 //
 //   run(job, watch)                                           the files that the job names
 //   run(job, {{data::Source::arrays("here", arrays)}}, watch) a table in memory

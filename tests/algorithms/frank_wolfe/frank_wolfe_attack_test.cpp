@@ -3,8 +3,8 @@
 // neighbours, and how often one event happens on each of them proves a lower bound of epsilon. No claim may lie below.
 //
 // The derivative is clipped so far that every record's is at its bound R, whatever the weights: three records are zero,
-// and the fourth, x = +-1, moves every score by all of its sensitivity. The scores of +e and -e differ by 2R/4, in favour
-// of x. The event is that +e is chosen in all three steps.
+// and the fourth, x = +-1, moves every score by all of its sensitivity. The scores of +e and -e differ by 2R/4, in
+// favour of x. The event is that +e is chosen in all three steps.
 //
 // A comparison with a claim raises a false alarm with probability 1e-9 at most (Clopper-Pearson), and there are at most
 // 9. Noise is from the operating system. PARLEY_LONG=1 trains many more models, at more targets.

@@ -220,7 +220,8 @@ TEST(PrivateBcfw, RefusesRunsThatCannotLearnAndSettingsThatLookAtData) {
   EXPECT_TRUE(refuses(terms(), {.share = 1.0, .own = BcfwSettings::Own::kShared}));
 }
 
-// The theorem through the maps that are used: neighbours at opposite bounds come as far apart as it says, and none farther.
+// The theorem through the maps that are used: neighbours at opposite bounds come as far apart as it says, and none
+// farther.
 TEST(PrivateBcfw, OneRecordMovesAColumnByItsSensitivityAtMost) {
   data::Random random(6, 1, 1);
   double tightest = 0;

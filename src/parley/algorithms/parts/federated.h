@@ -1,5 +1,5 @@
-// What a federated algorithm says of itself, beside its four functions (rounds/algorithm.h). A row of the catalog names its
-// class and how the parties' data are split; everything else follows from here (catalog/federation_of.h).
+// What a federated algorithm says of itself, beside its four functions (rounds/algorithm.h). A row of the catalog names
+// its class and how the parties' data are split; everything else follows from here (catalog/federation_of.h).
 //
 //   using Settings = ...;                                   Settings::read(Toml&) takes its keys of [algorithm]
 //   static Result<A> make(const RunTerms&, Settings)        refuses what it cannot learn
@@ -9,11 +9,11 @@
 //   Result<void> reserve(const Data&, Memory&, Gate&) const charges what a party draws in the whole run
 //
 //   at the coordinator, once the parties introduced themselves:
-//   Result<Iterate> begin(std::span<const PartyFacts>)      where the rounds begin; what replies are held to from now on
+//   Result<Iterate> begin(std::span<const PartyFacts>)      where rounds begin; what replies are held to from now on
 //   std::size_t largest_reply(std::span<const PartyFacts>) const     in bytes
 //
 //   of its own choice:
-//   bool converged(const Iterate&) const                    whether done() is for that, and not for the number of rounds
+//   bool converged(const Iterate&) const                    whether done() is for that, not for the number of rounds
 //   std::optional<double> objective(const Iterate&) const   its value, where the coordinator knows it
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
 //

@@ -54,7 +54,8 @@ struct Fit {
   std::vector<double> history;  // objective after each iteration
 };
 
-// Weights and intercepts of coordinates k * width + j: of every class its columns, then its intercept where there is one.
+// Weights and intercepts of coordinates k * width + j: of every class its columns, then its intercept where there is
+// one.
 void split(const Problem& problem, std::span<const double> coordinates, Fit& fit);
 // The same, and the objective there.
 void set_model(const Problem& problem, std::span<const double> coordinates, Fit& fit);

@@ -1,5 +1,5 @@
-// Keeps the account of a solve loop: how it went (Fit::history, Fit::iterations), why it ended (Fit::stop), and what its
-// observer sees of it.
+// Keeps the account of a solve loop: how it went (Fit::history, Fit::iterations), why it ended (Fit::stop), and what
+// its observer sees of it.
 //
 //   Fit fit;
 //   Recorder record(fit, observer, {.expected = steps});
@@ -65,7 +65,8 @@ class Recorder {
   }
   [[nodiscard]] bool ended() const { return ended_; }
 
-  // The model of the run. Its objective is computed afresh and ends the history, which may have followed it with rounding.
+  // The model of the run. Its objective is computed afresh and ends the history, which may have followed it with
+  // rounding.
   void finish(const Problem& problem, std::span<const double> coordinates) {
     set_model(problem, coordinates, fit_);
     if (!fit_.history.empty()) fit_.history.back() = fit_.objective;

@@ -52,7 +52,8 @@ class Filter {
   // The largest share of its limit that the most generous rule has used: 0 at the start, at most 1.
   [[nodiscard]] double used() const;
   [[nodiscard]] const Budget& budget() const { return budget_; }
-  // How often all charges together were held against what they cost at least: at most 20 times, however many there were.
+  // How often all charges together were held against what they cost at least: at most 20 times, however many there
+  // were.
   [[nodiscard]] int held_together() const { return held_together_; }
 
  private:

@@ -39,8 +39,8 @@ struct OneKind {
   std::int64_t steps = 0;
 };
 
-// The part that needs no composition, one step and closed forms, for events that come one after another: each of them is
-// looked at once, in microseconds, however many there were before.
+// The part that needs no composition, one step and closed forms, for events that come one after another: each of them
+// is looked at once, in microseconds, however many there were before.
 class LeastOfSteps {
  public:
   LeastOfSteps(Neighbours neighbours, double delta) : neighbours_(neighbours), delta_(delta) {}

@@ -67,8 +67,8 @@ struct AdmmWeights {
 };
 Result<ProvedDistance> admm_weights_sensitivity(const AdmmWeights& party);
 
-// J a, a column with one value per record, each at most B in size, under a public linear map. Replacing one record moves
-// it in l2 by at most
+// J a, a column with one value per record, each at most B in size, under a public linear map. Replacing one record
+// moves it in l2 by at most
 //   2 B c_J,    c_J = max_r ||column r of J||
 // and by twice the error with which it was computed.
 struct SketchedColumn {
