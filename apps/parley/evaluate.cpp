@@ -4,7 +4,6 @@
 
 #include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
-#include "parley/glm/metrics.h"
 #include "parley/models/model_parts.h"
 #include "parley/models/predictions.h"
 #include "parley/models/truth.h"
@@ -25,8 +24,7 @@ Result<int> evaluate(const EvaluateOptions& options) {
   PARLEY_TRY(const auto parts, models::load_parts(options.model));
   PARLEY_TRY(const models::Predictions predicted, models::predict(parts, options.data, data::LabelUse::kRequired));
   say_notes(predicted.notes);
-  models::Scored scored{
-      predicted.rows(), glm::measure(parts.front().model.task, predicted.margins, predicted.labels), {}};
+  models::Scored scored = models::scored(models::with_labels(parts).model, predicted.margins, predicted.labels);
   if (!options.truth.empty()) {
     PARLEY_TRY(scored.support, models::support_against(options.truth, parts));
   }
@@ -35,6 +33,7 @@ Result<int> evaluate(const EvaluateOptions& options) {
   else
     fmt::print("{} on {}\n\n{}", fmt::join(options.model, ", "), fmt::join(options.data, ", "),
                runs::metrics_table(scored));
+  say_notes(models::doubts(scored));
   return 0;
 }
 

@@ -24,6 +24,7 @@ double share(std::size_t part, std::size_t whole) {
 struct Ranking {
   double auc = 0;
   double ks = 0;
+  double average_precision = 0;
 };
 
 // One pass over the scores in ascending order, tie group by tie group. `positive(i)` says whether row i is one.
@@ -43,12 +44,15 @@ std::optional<Ranking> rank(std::span<const double> scores, const Positive& posi
   std::size_t positives_below = 0;
   std::size_t negatives_below = 0;
   double ks = 0;
+  double precision_sum = 0;
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin;
     std::size_t tied_positives = 0;
     for (; end < order.size() && scores[order[end]] == scores[order[begin]]; ++end)
       tied_positives += positive(order[end]) ? 1 : 0;
     const std::size_t tied_negatives = (end - begin) - tied_positives;
+    // Called +1 from this score on: all rows from `begin`.
+    precision_sum += share(tied_positives, positives) * share(positives - positives_below, order.size() - begin);
     twice_ordered += static_cast<std::uint64_t>(tied_positives) * (2 * negatives_below + tied_negatives);
     positives_below += tied_positives;
     negatives_below += tied_negatives;
@@ -56,7 +60,7 @@ std::optional<Ranking> rank(std::span<const double> scores, const Positive& posi
     begin = end;
   }
   const double pairs = static_cast<double>(positives) * static_cast<double>(negatives);
-  return Ranking{static_cast<double>(twice_ordered) / (2.0 * pairs), ks};
+  return Ranking{static_cast<double>(twice_ordered) / (2.0 * pairs), ks, precision_sum};
 }
 
 std::optional<Ranking> rank_binary(std::span<const double> scores, std::span<const double> labels) {
@@ -64,51 +68,34 @@ std::optional<Ranking> rank_binary(std::span<const double> scores, std::span<con
   return rank(scores, [&](std::size_t i) { return labels[i] > 0; });
 }
 
-struct Hits {
-  std::vector<std::size_t> right;  // by class
-  std::vector<std::size_t> rows;
-
-  [[nodiscard]] std::optional<double> accuracy() const {
-    const auto all = std::accumulate(rows.begin(), rows.end(), std::size_t{0});
-    if (all == 0) return {};
-    return share(std::accumulate(right.begin(), right.end(), std::size_t{0}), all);
-  }
-  [[nodiscard]] std::optional<double> balanced() const {
-    std::size_t present = 0;
-    double sum = 0;
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      if (rows[k] == 0) continue;
-      ++present;
-      sum += share(right[k], rows[k]);
-    }
-    if (present < 2) return {};
-    return sum / static_cast<double>(present);
-  }
-};
-
-std::optional<Hits> binary_hits(std::span<const double> scores, std::span<const double> labels) {
-  assert(scores.size() == labels.size());
-  if (!all_finite(scores)) return {};
-  Hits hits{std::vector<std::size_t>(2), std::vector<std::size_t>(2)};
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const std::size_t label = labels[i] > 0 ? 1 : 0;
-    ++hits.rows[label];
-    hits.right[label] += predicted_class(scores, scores.size(), i) == static_cast<int>(label) ? 1 : 0;
-  }
-  return hits;
+void add_hits(const std::optional<Confusion>& confusion, Metrics& metrics) {
+  if (!confusion) return;
+  metrics.accuracy = confusion->accuracy();
+  metrics.balanced_accuracy = confusion->balanced_accuracy();
+  metrics.precision = confusion->precision();
+  metrics.recall = confusion->recall();
+  metrics.f1 = confusion->f1();
 }
 
 Metrics measure_binary(Task task, std::span<const double> margins, std::span<const double> labels) {
   Metrics metrics;
-  metrics.accuracy = binary_accuracy(margins, labels);
-  metrics.balanced_accuracy = balanced_binary_accuracy(margins, labels);
+  add_hits(binary_confusion(margins, labels), metrics);
   if (const auto ranking = rank_binary(margins, labels)) {
     metrics.auc = ranking->auc;
     metrics.ks = ranking->ks;
+    metrics.pr_auc = ranking->average_precision;
   }
   if (task == Task::kLogistic && all_finite(margins)) {  // squared hinge models no probability
     metrics.log_loss = mean_loss(task, margins, labels);
     metrics.deviance = 2.0 * static_cast<double>(labels.size()) * *metrics.log_loss;
+    std::vector<double> probabilities(labels.size());
+    class_probabilities(margins, labels.size(), probabilities);
+    double squares = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const double miss = probabilities[i] - (labels[i] > 0 ? 1 : 0);
+      squares += miss * miss;
+    }
+    metrics.brier = squares / static_cast<double>(labels.size());
   }
   return metrics;
 }
@@ -127,29 +114,33 @@ Metrics measure_classes(std::span<const double> margins, std::span<const double>
   if (!all_finite(margins)) return metrics;
   const std::size_t rows = labels.size();
   const std::size_t classes = margins.size() / rows;
-  Hits hits{std::vector<std::size_t>(classes), std::vector<std::size_t>(classes)};
-  for (std::size_t i = 0; i < rows; ++i) {
-    const auto label = static_cast<std::size_t>(labels[i]);
-    ++hits.rows[label];
-    hits.right[label] += static_cast<std::size_t>(predicted_class(margins, rows, i)) == label ? 1 : 0;
-  }
-  metrics.accuracy = hits.accuracy();
-  metrics.balanced_accuracy = hits.balanced();
+  add_hits(class_confusion(margins, labels), metrics);
   metrics.log_loss = mean_loss(Task::kSoftmax, margins, labels);
   metrics.deviance = 2.0 * static_cast<double>(rows) * *metrics.log_loss;
 
   std::vector<double> probabilities(margins.size());
   class_probabilities(margins, rows, probabilities);
-  double sum = 0;
+  double squares = 0;
+  for (std::size_t k = 0; k < classes; ++k)
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double miss = probabilities[k * rows + i] - (labels[i] == static_cast<double>(k) ? 1 : 0);
+      squares += miss * miss;
+    }
+  metrics.brier = squares / (2 * static_cast<double>(rows));
+  double sum = 0, precisions = 0;
   std::size_t defined = 0;
   for (std::size_t k = 0; k < classes; ++k) {
     const auto scores = std::span<const double>(probabilities).subspan(k * rows, rows);
     const auto ranking = rank(scores, [&](std::size_t i) { return labels[i] == static_cast<double>(k); });
     if (!ranking) continue;
     sum += ranking->auc;
+    precisions += ranking->average_precision;
     ++defined;
   }
-  if (defined > 0) metrics.auc = sum / static_cast<double>(defined);
+  if (defined > 0) {
+    metrics.auc = sum / static_cast<double>(defined);
+    metrics.pr_auc = precisions / static_cast<double>(defined);
+  }
   return metrics;
 }
 
@@ -168,13 +159,13 @@ Metrics measure(Task task, std::span<const double> margins, std::span<const doub
 }
 
 std::optional<double> binary_accuracy(std::span<const double> scores, std::span<const double> labels) {
-  const auto hits = binary_hits(scores, labels);
-  return hits ? hits->accuracy() : std::nullopt;
+  const auto confusion = binary_confusion(scores, labels);
+  return confusion ? confusion->accuracy() : std::nullopt;
 }
 
 std::optional<double> balanced_binary_accuracy(std::span<const double> scores, std::span<const double> labels) {
-  const auto hits = binary_hits(scores, labels);
-  return hits ? hits->balanced() : std::nullopt;
+  const auto confusion = binary_confusion(scores, labels);
+  return confusion ? confusion->balanced_accuracy() : std::nullopt;
 }
 
 std::optional<double> area_under_curve(std::span<const double> scores, std::span<const double> labels) {
@@ -185,6 +176,11 @@ std::optional<double> area_under_curve(std::span<const double> scores, std::span
 std::optional<double> kolmogorov_smirnov(std::span<const double> scores, std::span<const double> labels) {
   const auto ranking = rank_binary(scores, labels);
   return ranking ? std::optional(ranking->ks) : std::nullopt;
+}
+
+std::optional<double> average_precision(std::span<const double> scores, std::span<const double> labels) {
+  const auto ranking = rank_binary(scores, labels);
+  return ranking ? std::optional(ranking->average_precision) : std::nullopt;
 }
 
 std::optional<double> log_loss_of_probabilities(std::span<const double> probabilities, std::span<const double> labels) {
@@ -220,14 +216,6 @@ std::optional<double> r_squared(std::span<const double> predictions, std::span<c
   const auto [low, high] = std::minmax_element(labels.begin(), labels.end());
   if (*low == *high) return {};
   return 1.0 - error / spread;
-}
-
-int predicted_class(std::span<const double> margins, std::size_t rows, std::size_t row) {
-  if (margins.size() == rows) return margins[row] > 0 ? 1 : 0;
-  std::size_t best = 0;
-  for (std::size_t k = 1; k * rows < margins.size(); ++k)
-    if (margins[k * rows + row] > margins[best * rows + row]) best = k;
-  return static_cast<int>(best);
 }
 
 std::size_t nonzeros(std::span<const double> weights, double threshold) {

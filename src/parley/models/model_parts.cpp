@@ -166,4 +166,10 @@ Result<bool> holds_private_model(const std::string& directory) {
   return json[statement].get<std::string>() != kNotPrivate;
 }
 
+const Trained& with_labels(std::span<const Trained> parts) {
+  const auto holder =
+      std::find_if(parts.begin(), parts.end(), [](const Trained& part) { return part.part && part.part->labels; });
+  return holder == parts.end() ? parts.front() : *holder;
+}
+
 }  // namespace parley::models

@@ -6,6 +6,7 @@
 //
 // The margin of a record is the sum of the parts' margins: no part alone says anything about a record.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,8 @@ std::vector<std::string> files_of_run(const std::string& directory);
 // Whether a folder holds a model that a privacy budget paid for: to make it again would be paid for again. A model.json
 // that is not a model is an error.
 Result<bool> holds_private_model(const std::string& directory);
+
+// The part that knows the labels and the names of their classes; of a whole model that.
+const Trained& with_labels(std::span<const Trained> parts);
 
 }  // namespace parley::models

@@ -54,4 +54,9 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
   return outcome;
 }
 
+void note_doubts(Outcome& outcome) {
+  for (std::string& doubt : models::doubts(outcome.test ? *outcome.test : outcome.train))
+    outcome.notes.push_back(std::move(doubt));
+}
+
 }  // namespace parley::runs

@@ -45,4 +45,7 @@ struct Outcome {
 Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::span<const wire::Bytes> memories,
                            std::vector<PrivacyReport> reports = {});
 
+// Adds what its metrics make somebody doubt, of held-out rows where there are some.
+void note_doubts(Outcome& outcome);
+
 }  // namespace parley::runs

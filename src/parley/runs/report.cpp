@@ -23,9 +23,14 @@ struct NamedMetric {
 };
 constexpr NamedMetric kMetrics[] = {{"accuracy", "accuracy", &glm::Metrics::accuracy},
                                     {"balanced_accuracy", "balanced accuracy", &glm::Metrics::balanced_accuracy},
+                                    {"precision", "precision", &glm::Metrics::precision},
+                                    {"recall", "recall", &glm::Metrics::recall},
+                                    {"f1", "F1", &glm::Metrics::f1},
                                     {"auc", "AUC", &glm::Metrics::auc},
+                                    {"pr_auc", "PR-AUC", &glm::Metrics::pr_auc},
                                     {"ks", "KS", &glm::Metrics::ks},
                                     {"log_loss", "log loss", &glm::Metrics::log_loss},
+                                    {"brier", "Brier score", &glm::Metrics::brier},
                                     {"rmse", "RMSE", &glm::Metrics::rmse},
                                     {"r2", "R2", &glm::Metrics::r_squared},
                                     {"deviance", "deviance", &glm::Metrics::deviance}};
@@ -41,12 +46,48 @@ bool is_told(const NamedMetric& metric, RowCount count) {
   return count == RowCount::kTold || metric.value != &glm::Metrics::deviance;
 }
 
+std::string class_name(const models::Scored& scored, std::size_t k) {
+  if (k < scored.classes.size()) return scored.classes[k];
+  return scored.judgement->confusion.classes > 2 ? std::to_string(k) : (k == 0 ? "-1" : "+1");
+}
+
+Json defined(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+// Counts of rows, so only where their number may be told.
+void add_judgement(const models::Scored& scored, Json& json) {
+  const glm::Judgement& judgement = *scored.judgement;
+  const glm::Confusion& confusion = judgement.confusion;
+  Json classes = Json::array(), matrix = Json::array(), calibration = Json::array();
+  for (std::size_t k = 0; k < confusion.classes; ++k) {
+    classes.push_back({{"class", class_name(scored, k)},
+                       {"rows", confusion.labelled(k)},
+                       {"predicted", confusion.predicted(k)},
+                       {"precision", defined(confusion.precision(k))},
+                       {"recall", defined(confusion.recall(k))},
+                       {"f1", defined(confusion.f1(k))}});
+    Json row = Json::array();
+    for (std::size_t predicted = 0; predicted < confusion.classes; ++predicted)
+      row.push_back(confusion.of(k, predicted));
+    matrix.push_back(std::move(row));
+  }
+  json["per_class"] = std::move(classes);
+  json["confusion"] = std::move(matrix);
+  for (const glm::CalibrationBin& bin : judgement.calibration)
+    if (bin.rows > 0)
+      calibration.push_back({{"rows", bin.rows}, {"probability", bin.probability}, {"positives", bin.positives}});
+  if (!calibration.empty()) json["calibration"] = std::move(calibration);
+  for (const glm::GainStep& step : judgement.gain)
+    json["gain"].push_back({{"rows", step.rows}, {"positives", step.positives}, {"lift", step.lift()}});
+}
+
 Json to_json(const models::Scored& scored, RowCount count = RowCount::kTold) {
   Json json;
   json["rows"] = count == RowCount::kTold ? Json(scored.rows) : Json(nullptr);
   for (const NamedMetric& metric : kMetrics)
     if (const auto value = scored.metrics.*metric.value; value && is_told(metric, count)) json[metric.key] = *value;
-  const auto defined = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  if (scored.judgement && count == RowCount::kTold) add_judgement(scored, json);
   if (const auto& support = scored.support)
     json["support"] = {{"true_positives", support->correct},   {"missing", support->missed},
                        {"spurious", support->incorrect},       {"precision", defined(support->precision())},
@@ -263,11 +304,52 @@ std::string metrics_json(const models::Scored& scored) {
   return Json{{"metrics", to_json(scored)}}.dump(1);
 }
 
+namespace {
+
+// Which classes are taken for which; of the most that fit a page.
+void add_confusion(const models::Scored& scored, std::string& table) {
+  constexpr std::size_t kMostShown = 8;
+  const glm::Confusion& confusion = scored.judgement->confusion;
+  if (confusion.classes > kMostShown) return;
+  table += fmt::format("\n  {:<18}", "rows, called");
+  for (std::size_t k = 0; k < confusion.classes; ++k) table += fmt::format(" {:>12.12}", class_name(scored, k));
+  table += fmt::format(" {:>10} {:>10}\n", "precision", "recall");
+  for (std::size_t k = 0; k < confusion.classes; ++k) {
+    table += fmt::format("  {:<18.18}", class_name(scored, k));
+    for (std::size_t called = 0; called < confusion.classes; ++called)
+      table += fmt::format(" {:>12}", with_commas(static_cast<long long>(confusion.of(k, called))));
+    for (const std::optional<double>& share : {confusion.precision(k), confusion.recall(k)})
+      table += share ? fmt::format(" {:>10.4f}", *share) : fmt::format(" {:>10}", "-");
+    table += "\n";
+  }
+}
+
+void add_curves(const glm::Judgement& judgement, std::string& table) {
+  if (!judgement.calibration.empty()) {
+    table += fmt::format("\n  {:<18} {:>12} {:>12}\n", "calibration, rows", "mean p", "share of +1");
+    for (const glm::CalibrationBin& bin : judgement.calibration)
+      if (bin.rows > 0)
+        table += fmt::format("  {:<18} {:>12.4f} {:>12.4f}\n", with_commas(static_cast<long long>(bin.rows)),
+                             bin.probability, bin.positives);
+  }
+  if (judgement.gain.empty()) return;
+  table += fmt::format("\n  {:<18} {:>12} {:>12}\n", "best rows first", "gain", "lift");
+  for (const glm::GainStep& step : judgement.gain)
+    table += fmt::format("  {:<18} {:>12.4f} {:>12.3f}\n", fmt::format("{:.0f} %", 100 * step.rows), step.positives,
+                         step.lift());
+}
+
+}  // namespace
+
 std::string metrics_table(const models::Scored& scored) {
   std::string table = fmt::format("  {:<18} {:>12}\n", "rows", with_commas(static_cast<long long>(scored.rows)));
   for (const NamedMetric& metric : kMetrics)
     if (const auto value = scored.metrics.*metric.value)
       table += fmt::format("  {:<18} {:>12.6g}\n", metric.shown, *value);
+  if (scored.judgement) {
+    add_confusion(scored, table);
+    add_curves(*scored.judgement, table);
+  }
   if (const auto& support = scored.support) {
     table += fmt::format("\n  {:<18} {:>12}\n  {:<18} {:>12}\n  {:<18} {:>12}\n", "true nonzeros found",
                          support->correct, "missing", support->missed, "spurious", support->incorrect);

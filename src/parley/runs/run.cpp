@@ -121,6 +121,7 @@ Result<Outcome> run_alone(const jobs::Job& job, const catalog::PartySource& sour
   if (table.test) {
     PARLEY_TRY(outcome.test, models::score(made, *table.test));
   }
+  note_doubts(outcome);
   return outcome;
 }
 

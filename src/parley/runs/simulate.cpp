@@ -4,6 +4,7 @@
 
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
+#include "parley/models/model_parts.h"
 #include "parley/rounds/local_parties.h"
 #include "parley/runs/coordinate.h"
 #include "parley/runs/member.h"
@@ -18,7 +19,7 @@ using catalog::Federation;
 Result<models::Scored> score(const Federation& federation, std::span<const models::Trained> parts,
                              std::span<const data::Dataset* const> tables) {
   PARLEY_TRY(const Federation::Scores scores, federation.scores(parts, tables));
-  return models::Scored{scores.labels.size(), glm::measure(parts.front().model.task, scores.margins, scores.labels)};
+  return models::scored(models::with_labels(parts).model, scores.margins, scores.labels);
 }
 
 Result<void> measure(const Federation& federation, std::span<const Member> members, Outcome& outcome) {
@@ -31,6 +32,7 @@ Result<void> measure(const Federation& federation, std::span<const Member> membe
   if (test.size() == members.size()) {
     PARLEY_TRY(outcome.test, score(federation, outcome.parts, test));
   }
+  note_doubts(outcome);
   return {};
 }
 
