@@ -1,10 +1,10 @@
 """Privacy accounting and calibration beside Opacus and Google's dp-accounting.
 
-Calibration: (epsilon, delta, sampling rate, steps) -> the smallest noise multiplier each tool finds. Ours runs in its own
-process and times itself; peers run here, and their imports are not timed. Ours is the median of three calls; `cold` is the
-ratio for the first of the three, which also pays for fresh memory and tables, beside a peer that has long been warm. Calls
-alternate, ratios are medians over the pairs. The peers' answers are also put to our accountant, so that "smaller" never
-means "invalid". Opacus' accountants need numpy and scipy only: they are
+Calibration: (epsilon, delta, sampling rate, steps) -> the smallest noise multiplier each tool finds. Ours runs in its
+own process and times itself; peers run here, and their imports are not timed. Ours is the median of three calls; `cold`
+is the ratio for the first of the three, which also pays for fresh memory and tables, beside a peer that has long been
+warm. Calls alternate, ratios are medians over the pairs. The peers' answers are also put to our accountant, so that
+"smaller" never means "invalid". Opacus' accountants need numpy and scipy only: they are
 loaded without the rest of the package, which would ask for torch.
 """
 import json
@@ -82,16 +82,22 @@ def main():
             inner = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(sigma))
             return dp_accounting.SelfComposedDpEvent(inner, steps)
 
-        return dp_accounting.calibrate_dp_mechanism(make, event, epsilon, delta, dp_accounting.LowerEndpointAndGuess(0, 1))
+        return dp_accounting.calibrate_dp_mechanism(make, event, epsilon, delta,
+                                                    dp_accounting.LowerEndpointAndGuess(0, 1))
 
     peers = {
-        "opacus rdp": lambda e, d, q, t: get_noise_multiplier(target_epsilon=e, target_delta=d, sample_rate=q, steps=t, accountant="rdp"),
-        "opacus prv": lambda e, d, q, t: get_noise_multiplier(target_epsilon=e, target_delta=d, sample_rate=q, steps=t, accountant="prv"),
+        "opacus rdp": lambda e, d, q, t: get_noise_multiplier(target_epsilon=e, target_delta=d, sample_rate=q, steps=t,
+                                                              accountant="rdp"),
+        "opacus prv": lambda e, d, q, t: get_noise_multiplier(target_epsilon=e, target_delta=d, sample_rate=q, steps=t,
+                                                              accountant="prv"),
         "google rdp": lambda e, d, q, t: google(e, d, q, t, rdp.RdpAccountant),
         "google pld": lambda e, d, q, t: google(e, d, q, t, pld.PLDAccountant),
     }
     chosen = [p for p in peers if not sys.argv[1:] or any(word in p for word in sys.argv[1:])]
-    print(f"{'case':>34} {'peer':>11} {'their s':>9} {'our s':>9} {'ratio':>7} {'cold':>6} {'their sigma':>12} {'our sigma':>12} {'their true eps':>15}")
+    print(
+        f"{'case':>34} {'peer':>11} {'their s':>9} {'our s':>9} {'ratio':>7} {'cold':>6} {'their sigma':>12} "
+        f"{'our sigma':>12} {'their true eps':>15}"
+    )
     failures = 0
     for epsilon, delta, rate, steps in CASES:
         for peer in chosen:
@@ -111,11 +117,16 @@ def main():
             # A peer whose noise is smaller than ours must have overstepped the target.
             bad = own["sigma"] > theirs and true <= epsilon * (1 - 1e-4)
             failures += bad
-            print(f"{f'eps={epsilon} delta={delta} q={rate} T={steps}':>34} {peer:>11} {statistics.median(their_seconds):9.3f} "
-                  f"{statistics.median(our_seconds):9.4f} {ratio:7.0f} {statistics.median(cold):6.0f} {theirs:12.6f} {own['sigma']:12.6f} {true:15.6f}{'  OURS LARGER' if bad else ''}")
+            print(f"{f'eps={epsilon} delta={delta} q={rate} T={steps}':>34} {peer:>11} "
+                  f"{statistics.median(their_seconds):9.3f} "
+                  f"{statistics.median(our_seconds):9.4f} {ratio:7.0f} {statistics.median(cold):6.0f} {theirs:12.6f} "
+                  f"{own['sigma']:12.6f} {true:15.6f}{'  OURS LARGER' if bad else ''}")
     for accountant in ("pld", "rdp"):
         run = ours("account", accountant, 1e-5, 1.0, 0.01, 10000, 7)
-        print(f"10,000 sampled Gaussian steps by {accountant}: {1e3 * statistics.median(run['seconds']):.2f} ms, epsilon {run['epsilon']:.6f}")
+        print(
+            f"10,000 sampled Gaussian steps by {accountant}: {1e3 * statistics.median(run['seconds']):.2f} ms, "
+            f"epsilon {run['epsilon']:.6f}"
+        )
     return 1 if failures else 0
 
 

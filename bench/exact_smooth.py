@@ -4,9 +4,9 @@
     python3 bench/exact_smooth.py [--sets a9a,news20] [--tasks logistic,squared-hinge] [--pairs 5]
 
 Every peer first gets the loosest tolerance that reaches the goal (kept in build-bench/tolerances.json; --calibrate
-does only that). Peers that then need more than three times the best's time are left out. The others run in turn, and each pair of
-neighbouring runs gives one ratio. Loading and converting the data are outside the clock on both sides; peers
-are measured in CPU seconds with one thread, `exact` in CPU seconds with one thread and in wall seconds with two.
+does only that). Peers that then need more than three times the best's time are left out. The others run in turn, and
+each pair of neighbouring runs gives one ratio. Loading and converting the data are outside the clock on both sides;
+peers are measured in CPU seconds with one thread, `exact` in CPU seconds with one thread and in wall seconds with two.
 """
 import argparse
 import json
@@ -148,11 +148,14 @@ def compare(name, task, arguments):
             times[label].append(result[clock])
     best = min(usable, key=lambda peer: statistics.median(times[peer]))
     ratio = {label: statistics.median(p / o for p, o in zip(times[best], times[label])) for label in ("one", "two")}
-    described = [f"{peer} {statistics.median(times[peer]) * 1e3:.0f}" + (" (best)" if peer == best else "") for peer in usable]
+    described = [
+        f"{peer} {statistics.median(times[peer]) * 1e3:.0f}" + (" (best)" if peer == best else "") for peer in usable
+    ]
     described += [f"{peer} about {found[peer][1] * 1e3:.0f}" if found[peer] else f"{peer} never"
                   for peer in peers if peer not in usable]
     print(f"| {name} | {task} | {', '.join(described)} | {statistics.median(times['one']) * 1e3:.1f} | "
-          f"{statistics.median(times['two']) * 1e3:.1f} | {ratio['one']:.2f} | {ratio['two']:.2f} | {optimum['gap']:.0e} |",
+          f"{statistics.median(times['two']) * 1e3:.1f} | {ratio['one']:.2f} | {ratio['two']:.2f} | "
+          f"{optimum['gap']:.0e} |",
           flush=True)
 
 
@@ -161,13 +164,17 @@ def main():
     parser.add_argument("--sets", default="a9a,news20,gisette-standin,rcv1-shape")
     parser.add_argument("--tasks", default="logistic,squared-hinge")
     parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--program", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/exact_driver"))
+    parser.add_argument("--program",
+                        default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/exact_driver"))
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", str(ROOT / "../shared")))
     parser.add_argument("--cache", default=str(ROOT / "build-bench/data"))
     parser.add_argument("--calibrate", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
-    print("| set | task | peers, CPU ms | exact, 1 thread, ms | 2 threads | best peer / exact, 1 thread | 2 threads | gap at the end |")
+    print(
+        "| set | task | peers, CPU ms | exact, 1 thread, ms | 2 threads | best peer / exact, 1 thread | 2 threads | "
+        "gap at the end |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for name in arguments.sets.split(","):
         for task in arguments.tasks.split(","):

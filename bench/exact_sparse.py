@@ -2,14 +2,16 @@
 """`exact` with an l1 penalty beside its peers: time to a relative suboptimality of 1e-6, without an intercept.
 
     bench/run exact_sparse
-    python3 bench/exact_sparse.py [--driver build/bench/exact_driver] [--shared ../shared] [--sets a9a] [--problems lasso]
+    python3 bench/exact_sparse.py [--driver build/bench/exact_driver] [--shared ../shared] [--sets a9a] [--problems
+    lasso]
 
 L1 logistic regression at C = 1 (l1 = 1/n) and the Lasso at 0.05 of the largest useful penalty, on the sets of
 exact_sparse_data.py. The optimum comes from `exact` at its full accuracy (gap <= 1e-10); objectives are
-evaluated here, in numpy, from the weights each solver returns. Every peer first gets the loosest of a list of tolerances that
-reaches the target (a call of more than --patience CPU seconds ends its list); then peers and `exact` alternate, --pairs times, on
-one thread each, and the median of the per-pair ratios of CPU time is reported. Data conversion (CSC for those that
-want it) and compilation (a call before) are not timed. Needs the peers: scikit-learn, skglm, celer, liblinear-official, python-glmnet.
+evaluated here, in numpy, from the weights each solver returns. Every peer first gets the loosest of a list of
+tolerances that reaches the target (a call of more than --patience CPU seconds ends its list); then peers and `exact`
+alternate, --pairs times, on one thread each, and the median of the per-pair ratios of CPU time is reported. Data
+conversion (CSC for those that want it) and compilation (a call before) are not timed. Needs the peers: scikit-learn,
+skglm, celer, liblinear-official, python-glmnet.
 """
 import argparse
 import json
@@ -93,10 +95,13 @@ def logistic_peers(x, y, l1):
         from glmnet import LogitNet
 
         path = np.geomspace(abs(x.T @ y).max() / (2 * n), l1, 20)
-        model = LogitNet(alpha=1, lambda_path=path, standardize=False, fit_intercept=False, n_splits=0, tol=tolerance * 1e-3)
+        model = LogitNet(alpha=1, lambda_path=path, standardize=False, fit_intercept=False, n_splits=0,
+                         tol=tolerance * 1e-3)
         return timed(lambda: model.fit(columns, y).coef_path_[0, :, -1])
 
-    return {"LIBLINEAR -s 6": liblinear, "scikit-learn saga": sklearn_saga, "skglm": skglm, "celer": celer, "glmnet": glmnet}
+    return {
+        "LIBLINEAR -s 6": liblinear, "scikit-learn saga": sklearn_saga, "skglm": skglm, "celer": celer, "glmnet": glmnet
+    }
 
 
 def lasso_peers(x, y, l1):
@@ -125,7 +130,8 @@ def lasso_peers(x, y, l1):
         from glmnet import ElasticNet
 
         path = np.geomspace(abs(x.T @ y).max() / n, l1, 10)
-        model = ElasticNet(alpha=1, lambda_path=path, standardize=False, fit_intercept=False, n_splits=0, tol=tolerance * 1e-3)
+        model = ElasticNet(alpha=1, lambda_path=path, standardize=False, fit_intercept=False, n_splits=0,
+                           tol=tolerance * 1e-3)
         return timed(lambda: model.fit(columns, y).coef_path_[:, -1])
 
     return {"scikit-learn": sklearn, "skglm": skglm, "celer": celer, "glmnet": glmnet}
@@ -163,7 +169,10 @@ def compare(driver, name, problem, options):
     driver.ask(f"model {options.cache}/w.bin")
     optimum = objective(task, x, y, l1, np.fromfile(f"{options.cache}/w.bin"))
     stop = float(optimum * (1 + TARGET))
-    print(f"{name} {problem}: optimum {optimum:.12g}, gap {full[3]:.1e}, {full[5]:.0f} nonzeros; to full accuracy {full[0]:.4f} s")
+    print(
+        f"{name} {problem}: optimum {optimum:.12g}, gap {full[3]:.1e}, {full[5]:.0f} nonzeros; to full accuracy "
+        f"{full[0]:.4f} s"
+    )
     peers = (logistic_peers if problem == "logistic" else lasso_peers)(x, y, l1)
     settings = {}
     for peer, run in peers.items():
@@ -192,7 +201,8 @@ def compare(driver, name, problem, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--driver", default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", "build")) / "bench/exact_driver"))
+    parser.add_argument("--driver",
+                        default=str(Path(os.environ.get("PARLEY_BENCH_BUILD", "build")) / "bench/exact_driver"))
     parser.add_argument("--shared", default=os.environ.get("PARLEY_SHARED", "../shared"))
     parser.add_argument("--cache", default="build-bench/data")
     parser.add_argument("--sets", nargs="*", default=list(exact_data.SETS))

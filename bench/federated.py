@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Hard thresholding over clients: the tables of Tong et al.'s figures, and MPI beside a hand-written loop.
 
-Writes markdown on stdout; `federated.py data` writes the sets of Figure 6 only, `federated.py data mnist news20` some of them. These need the reference data
-($PARLEY_SHARED or ../shared): MNIST is cut to its first 6,000 images, rcv1 to the thousand rows that are there, and news20 (ten of its
-classes against the other ten) is the nearest to rcv1 that is there whole. E2006-tfidf is not to be had: drawn rows of its shape take its place.
+Writes markdown on stdout; `federated.py data` writes the sets of Figure 6 only, `federated.py data mnist news20` some
+of them. These need the reference data ($PARLEY_SHARED or ../shared): MNIST is cut to its first 6,000 images, rcv1 to
+the thousand rows that are there, and news20 (ten of its classes against the other ten) is the nearest to rcv1 that is
+there whole. E2006-tfidf is not to be had: drawn rows of its shape take its place.
 """
 import lzma
 import os
@@ -31,7 +32,9 @@ DRIVER = BUILD / "bench" / "federated_driver"
 
 def table(title, *arguments):
     print(f"\n## {title}\n", flush=True)
-    print(subprocess.run([str(DRIVER), *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout, end="")
+    print(
+        subprocess.run([str(DRIVER), *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout,
+        end="")
 
 
 def idx(name):
@@ -76,8 +79,8 @@ def news20(folder):
 
 
 def e2006_shaped(folder, rows=2000, columns=15000, topics=10):
-    """Drawn: rows of unit length over words of Zipf's frequencies, each row about one of ten topics that have words of their
-    own; the target is linear in 200 words, with noise a tenth of its spread."""
+    """Drawn: rows of unit length over words of Zipf's frequencies, each row about one of ten topics that have words of
+    their own; the target is linear in 200 words, with noise a tenth of its spread."""
     draw = random.Random(3)
     weights = [1 / (c + 10) for c in range(columns)]
     words = list(range(columns))

@@ -2,17 +2,18 @@
 
   bench/private_sgd.py --driver build/bench/descent_driver --shared ../shared [--sets a9a] [--accuracy]
 
-Logistic regression, batches of 256 expected records (Poisson on both sides), clip 1 on rows of norm 1, no momentum, last iterate; the noise
-multiplier is what our accountant proves for (1, 1/n^2) under add-remove, and Opacus gets the same one. Opacus 1.6 is GradSampleModule and
-DPOptimizer on a linear layer, single precision, dense batches. Two times of it:
+Logistic regression, batches of 256 expected records (Poisson on both sides), clip 1 on rows of norm 1, no momentum,
+last iterate; the noise multiplier is what our accountant proves for (1, 1/n^2) under add-remove, and Opacus gets the
+same one. Opacus 1.6 is GradSampleModule and DPOptimizer on a linear layer, single precision, dense batches. Two times
+of it:
   step     from the forward pass to the end of the optimiser's step
-  loaded   the same and the batch that its Poisson loader (DPDataLoader) makes, as a training loop has it; rows are dense tensors already
-           where they fit (a9a), else made dense one by one as the loader asks for them (news20)
+  loaded   the same and the batch that its Poisson loader (DPDataLoader) makes, as a training loop has it; rows are
+           dense tensors already where they fit (a9a), else made dense one by one as the loader asks for them (news20)
 and two of ours:
   step     what one more step costs, sampling included: a long run less a short one, over the steps between them
   call     the whole call of the long run over its steps: calibration, ledger and objective included
-The ratio that is asked for is loaded / step, where both sides draw their batches; step / step and loaded / call are printed beside it. CPU seconds of one
-thread each, in turns; medians. Needs torch and opacus in build-bench/venv.
+The ratio that is asked for is loaded / step, where both sides draw their batches; step / step and loaded / call are
+printed beside it. CPU seconds of one thread each, in turns; medians. Needs torch and opacus in build-bench/venv.
 """
 import argparse
 import os
@@ -37,8 +38,11 @@ def into_venv():
         return
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", quality.VENV], check=True)
-    if subprocess.run([python, "-c", "import scipy, sklearn, torch, opacus"], capture_output=True, check=False).returncode:
-        subprocess.run([python, "-m", "pip", "install", "-q", "numpy", "scipy", "scikit-learn", "torch", "opacus==1.6.0"], check=True)
+    if subprocess.run([python, "-c", "import scipy, sklearn, torch, opacus"], capture_output=True,
+                      check=False).returncode:
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "numpy", "scipy", "scikit-learn", "torch", "opacus==1.6.0"],
+            check=True)
     sys.exit(subprocess.run([python, os.path.abspath(__file__), *sys.argv[1:]], check=False).returncode)
 
 
@@ -117,7 +121,8 @@ def run_opacus(x, y, noise, step, steps, rng):
 
 
 def noise_draws(x, steps, rng):
-    """Noises that a run draws: one for each entry of each step, or for each entry that a batch reads, and all at the end."""
+    """Noises that a run draws: one for each entry of each step, or for each entry that a batch reads, and all at the
+    end."""
     import numpy as np
 
     n, d = x.shape
@@ -138,8 +143,8 @@ def compare(driver, folder, name, options):
     own_steps, peer_steps, quality_steps, step, needed = SETS[name]
 
     def ours(steps, seed):
-        spent = driver.train("sgd", 1.0, delta, neighbours="add-remove", steps=steps, batch_rate=BATCH / n, step=step, momentum=0, clip=1,
-                             result="last", seed=seed)
+        spent = driver.train("sgd", 1.0, delta, neighbours="add-remove", steps=steps, batch_rate=BATCH / n, step=step,
+                             momentum=0, clip=1, result="last", seed=seed)
         return spent[0]
 
     if not options.accuracy:
@@ -158,7 +163,8 @@ def compare(driver, folder, name, options):
         ratios = [statistics.median(ratio) for ratio in zip(*((d / a, c / a, d / b) for a, b, c, d in rows))]
         draws, kind = noise_draws(x, own_steps, rng)
         share = float(driver.ask(f"draws {draws} {2**26 * noise} {kind}")) / own_steps / own
-        print(f"{name}: ours {1e3 * own:.4f} ms a step, {1e3 * call:.4f} with the call; Opacus {1e3 * loaded:.2f} ms a loaded step, {1e3 * alone:.2f} alone: "
+        print(f"{name}: ours {1e3 * own:.4f} ms a step, {1e3 * call:.4f} with the call; Opacus {1e3 * loaded:.2f} ms "
+              f"a loaded step, {1e3 * alone:.2f} alone: "
               f"{ratios[0]:.0f}x (needed {needed}x), alone {ratios[1]:.0f}x, loaded to call {ratios[2]:.0f}x; "
               f"noise {100 * share:.0f} % of our step, {draws / own_steps:.0f} draws {kind}", flush=True)
         return
@@ -168,12 +174,15 @@ def compare(driver, folder, name, options):
         ours(quality_steps, seed)
         results["ours"].append(test @ driver.weights(folder))
         results["Opacus"].append(test @ run_opacus(x, y, noise, step, quality_steps, rng)[1])
-    for metric, of in (("accuracy", lambda m: float(np.mean(np.sign(m) == test_y))), ("AUC", lambda m: roc_auc_score(test_y, m))):
+    for metric, of in (("accuracy", lambda m: float(np.mean(np.sign(m) == test_y))),
+                       ("AUC", lambda m: roc_auc_score(test_y, m))):
         values = {who: [of(margins) for margins in runs] for who, runs in results.items()}
         means = {who: statistics.mean(v) for who, v in values.items()}
         error = sum(statistics.variance(v) / len(v) for v in values.values()) ** 0.5
-        print(f"{name}, {quality_steps} steps, noise {noise:.3f}, {options.seeds} runs each: test {metric} ours {means['ours']:.4f}, Opacus {means['Opacus']:.4f}, "
-              f"difference {means['ours'] - means['Opacus']:+.4f} = {(means['ours'] - means['Opacus']) / error:+.1f} standard errors", flush=True)
+        print(f"{name}, {quality_steps} steps, noise {noise:.3f}, {options.seeds} runs each: test {metric} ours "
+              f"{means['ours']:.4f}, Opacus {means['Opacus']:.4f}, "
+              f"difference {means['ours'] - means['Opacus']:+.4f} = {(means['ours'] - means['Opacus']) / error:+.1f} "
+              f"standard errors", flush=True)
 
 
 def main():

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Private Frank-Wolfe and private greedy coordinate descent beside the plain numpy method, and beside their own plain mode.
+"""Private Frank-Wolfe and private greedy coordinate descent beside the plain numpy method, and beside their own plain
+mode.
 
-  bench/private_speed.py [--driver build/bench/private_driver] [--shared ../shared] [--sets a9a news20] [--pairs 5] [--costs | --dense]
+  bench/private_speed.py [--driver build/bench/private_driver] [--shared ../shared] [--sets a9a news20] [--pairs 5]
+  [--costs | --dense]
 
 The peer is what a published implementation does, written here: each iteration computes the full gradient (two sparse
-products), draws noise for every candidate (2d Laplace numbers for Frank-Wolfe, d for greedy coordinate descent) and takes the argmax.
-Both run with (1, 1/n^2) and T = 1000 of which the peer, whose iterations all cost the same, does --peer-steps. One thread each, CPU time per
-iteration, alternating, median of the per-pair ratios. `--costs` prints the cost of a step over d = 1e3..1e6 at fixed nonzeros, `--dense` the
-share of the memory's read bandwidth that a pass over a dense matrix reaches.
+products), draws noise for every candidate (2d Laplace numbers for Frank-Wolfe, d for greedy coordinate descent) and
+takes the argmax. Both run with (1, 1/n^2) and T = 1000 of which the peer, whose iterations all cost the same, does
+--peer-steps. One thread each, CPU time per iteration, alternating, median of the per-pair ratios. `--costs` prints the
+cost of a step over d = 1e3..1e6 at fixed nonzeros, `--dense` the share of the memory's read bandwidth that a pass over
+a dense matrix reaches.
 """
 import argparse
 import os
@@ -119,12 +122,17 @@ def compare(driver, name, x, y, binary, options):
             ours.append(seconds)
             ratios.append(theirs[-1] / ours[-1])
         plain, plain_objective = driver.run(algorithm, delta, steps=options.plain_steps, mode="plain", bound=bound)
-        print(f"{name:12} {algorithm:12} {task:9} {1e3 * statistics.median(theirs):9.3f} {1e3 * statistics.median(ours):9.4f} "
-              f"{statistics.median(ratios):8.1f}  {1e3 * plain:9.3f} {plain / statistics.median(ours):8.1f}  {objective:.5f}", flush=True)
+        print(f"{name:12} {algorithm:12} {task:9} {1e3 * statistics.median(theirs):9.3f} "
+              f"{1e3 * statistics.median(ours):9.4f} "
+              f"{statistics.median(ratios):8.1f}  {1e3 * plain:9.3f} {plain / statistics.median(ours):8.1f}  "
+              f"{objective:.5f}", flush=True)
 
 
 def costs(driver, options, cache):
-    print("ms per step, 10000 rows of 50 ones, T = 1000:       d   greedy-cd   least-squares frank-wolfe   logistic frank-wolfe")
+    print(
+        "ms per step, 10000 rows of 50 ones, T = 1000:       d   greedy-cd   least-squares frank-wolfe   logistic "
+        "frank-wolfe"
+    )
     for power in (3, 4, 5, 6):
         x, _, binary = data.load(f"costs-1e{power}", options.shared, cache)
         delta = 1 / x.shape[0] ** 2
@@ -148,7 +156,8 @@ def dense(driver, options):
         steps.append(driver.run("gs", 1 / rows**2, steps=options.plain_steps, seed=pair, mode="plain")[0])
     step, read = statistics.median(steps), statistics.median(reads)
     share = statistics.median(read / step for read, step in zip(reads, steps))
-    print(f"dense {rows} x {columns}: {size / 1e6:.0f} MB a pass; greedy-cd, plain: {1e3 * step:.2f} ms a step, {size / step / 1e9:.1f} GB/s; "
+    print(f"dense {rows} x {columns}: {size / 1e6:.0f} MB a pass; greedy-cd, plain: {1e3 * step:.2f} ms a step, "
+          f"{size / step / 1e9:.1f} GB/s; "
           f"a read-only sum: {size / read / 1e9:.1f} GB/s: {100 * share:.0f} %")
 
 

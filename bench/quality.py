@@ -1,12 +1,14 @@
-"""Quality of the private descents: test AUC at epsilon = 1, delta = 1/n^2, with nothing tuned and on a small public grid.
+"""Quality of the private descents: test AUC at epsilon = 1, delta = 1/n^2, with nothing tuned and on a small public
+grid.
 
   bench/quality.py --driver build/bench/descent_driver --shared ../shared [--sets a9a] [--seeds 5] [--csv quality.csv]
 
-Logistic regression on a9a (its own test file), w8a and news20 (classes 11-20 against 1-10, log counts; a fifth of the rows held out
-by a fixed seed), rows of norm 1. "default" is what a job gets that sets nothing: every number of the run is a formula in n, d, the bounds and
-epsilon. "best" is the best mean test AUC over a grid, chosen by looking at the test rows: not private, and said so. Noise is from
-the system's generator, so figures differ from run to run by about their standard errors. Add-remove is the relation under which peers
-report; it hides n, so a run states a public number of records, and here that is n. Replace-one needs about twice the noise.
+Logistic regression on a9a (its own test file), w8a and news20 (classes 11-20 against 1-10, log counts; a fifth of the
+rows held out by a fixed seed), rows of norm 1. "default" is what a job gets that sets nothing: every number of the run
+is a formula in n, d, the bounds and epsilon. "best" is the best mean test AUC over a grid, chosen by looking at the
+test rows: not private, and said so. Noise is from the system's generator, so figures differ from run to run by about
+their standard errors. Add-remove is the relation under which peers report; it hides n, so a run states a public number
+of records, and here that is n. Replace-one needs about twice the noise.
 """
 import argparse
 import csv
@@ -145,7 +147,10 @@ def main():
         for name in options.sets:
             for row in rows_of(driver, folder, name, options.shared, options.seeds):
                 rows.append(row)
-                print(f"{name:7} {row['what']:42} {row['auc']:7.4f} {row['error']:7.4f} {SETS[name]:7.3f} {row['seconds']:7.3f}  {row['settings']}", flush=True)
+                print(
+                    f"{name:7} {row['what']:42} {row['auc']:7.4f} {row['error']:7.4f} {SETS[name]:7.3f} "
+                    f"{row['seconds']:7.3f}  {row['settings']}",
+                    flush=True)
     if options.csv:
         with open(options.csv, "w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=rows[0].keys())

@@ -4,9 +4,9 @@
     python3 bench/readers.py [--pairs 5] [--sets news20-shape,...]
 
 Every pair runs the peer and Parley one after the other on the same file, warm in the page cache; the ratio of a
-pair is the peer's CPU time over ours (with two threads: over our wall time), and the median of the pairs counts. Ours is the time of load(): text to
-the finished matrix with its column and row forms, labels mapped. The peers have one thread; ours is shown with
-two and with one.
+pair is the peer's CPU time over ours (with two threads: over our wall time), and the median of the pairs counts. Ours
+is the time of load(): text to the finished matrix with its column and row forms, labels mapped. The peers have one
+thread; ours is shown with two and with one.
 
 LIBLINEAR's reader is a function inside its command-line program. Its time is that of `liblinear-train` with a
 tolerance so loose that the first iterate is accepted, less the time that the same training takes on the same data
@@ -93,7 +93,8 @@ def files(chosen):
 
 
 def ours(path, threads):
-    """Medians of a second to sixth read, as the peer's process has read one to five times before too; memory of the first."""
+    """Medians of a second to sixth read, as the peer's process has read one to five times before too; memory of the
+    first."""
     program = Path(os.environ.get("PARLEY_BENCH_BUILD", ROOT / "build")) / "bench/readers_bench"
     run = subprocess.run([program, path, "classes", str(threads), "6"], check=True, capture_output=True, text=True)
     first, *later = map(json.loads, run.stdout.splitlines())
@@ -133,7 +134,8 @@ class Liblinear:
             kept = problem(labels, features)
             settings = parameter(" ".join(self.ACCEPT_ALL))
             kept.bias = -1
-            self.training[path] = statistics.median(seconds(lambda: liblinear.train(kept, settings))[0] for _ in range(5))
+            self.training[path] = statistics.median(
+                seconds(lambda: liblinear.train(kept, settings))[0] for _ in range(5))
         return self.training[path]
 
     def __call__(self, path):
@@ -154,7 +156,8 @@ def main():
           f"{'ratio, 2 threads':>17} {'1 thread':>9} {'memory':>7}")
     for name, kind, path in files([s for s in asked.sets.split(",") if s]):
         size = path.stat().st_size / 1e6
-        peers = {"scikit-learn": sklearn_reader, "LIBLINEAR": liblinear} if kind == "libsvm" else {"pandas": pandas_reader}
+        peers = {"scikit-learn": sklearn_reader, "LIBLINEAR": liblinear
+                 } if kind == "libsvm" else {"pandas": pandas_reader}
         for peer, read in peers.items():
             read(path)
             pairs = []
@@ -163,12 +166,15 @@ def main():
                 taken, rows, nonzeros = read(path)
                 one = ours(path, 1)
                 if rows is not None and (rows, nonzeros) != (two["rows"], two["nonzeros"]):
-                    sys.exit(f"{name}: {peer} read {rows} rows, {nonzeros} nonzeros; ours {two['rows']}, {two['nonzeros']}")
-                pairs.append((taken, two["wall"], one["cpu"], (two["resident_peak"] - two["resident_before"]) / two["matrix_bytes"]))
+                    sys.exit(
+                        f"{name}: {peer} read {rows} rows, {nonzeros} nonzeros; ours {two['rows']}, {two['nonzeros']}")
+                pairs.append((taken, two["wall"], one["cpu"],
+                              (two["resident_peak"] - two["resident_before"]) / two["matrix_bytes"]))
             middle = [statistics.median(column) for column in zip(*pairs)]
             ratio_two = statistics.median(p[0] / p[1] for p in pairs)
             ratio_one = statistics.median(p[0] / p[2] for p in pairs)
-            print(f"{name:20} {size:6.1f} {peer:12} {size / middle[0]:9.0f} {size / middle[1]:11.0f} MB/s {size / middle[2]:9.0f} "
+            print(f"{name:20} {size:6.1f} {peer:12} {size / middle[0]:9.0f} {size / middle[1]:11.0f} MB/s "
+                  f"{size / middle[2]:9.0f} "
                   f"{ratio_two:16.1f}x {ratio_one:8.1f}x {middle[3]:6.2f}x", flush=True)
 
 

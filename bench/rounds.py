@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""One round that averages floats over 10 clients on loopback: Parley (gRPC, mutual TLS), the same written straight against
-gRPC (mutual TLS), and Flower 1.4 (gRPC; as it comes, and with its server's TLS). Every client is a process. Then in process, beside arithmetic and copies.
+"""One round that averages floats over 10 clients on loopback: Parley (gRPC, mutual TLS), the same written straight
+against gRPC (mutual TLS), and Flower 1.4 (gRPC; as it comes, and with its server's TLS). Every client is a process.
+Then in process, beside arithmetic and copies.
 
 Runs alternate between the programs; the figure is the median over runs of the median round.
 """
@@ -47,7 +48,10 @@ def over_grpc(program, floats, rounds, keys):
     server = subprocess.Popen([BUILD / program, "server", str(floats), str(rounds), str(CLIENTS), keys],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     port = server.stdout.readline().split()[1]
-    clients = [subprocess.Popen([BUILD / program, "client", port, f"client{c}", str(floats), keys]) for c in range(CLIENTS)]
+    clients = [
+        subprocess.Popen([BUILD / program, "client", port, f"client{c}",
+                          str(floats), keys]) for c in range(CLIENTS)
+    ]
     if program == "rounds_bare":
         for client in clients:
             client.wait()
@@ -80,7 +84,9 @@ def flower(python, floats, rounds, keys):
 
 
 def local(floats, rounds):
-    out = subprocess.run([BUILD / "rounds_bench", "local", str(floats), str(rounds), str(CLIENTS)], check=True, capture_output=True, text=True)
+    out = subprocess.run(
+        [BUILD / "rounds_bench", "local", str(floats),
+         str(rounds), str(CLIENTS)], check=True, capture_output=True, text=True)
     runtime, bare = map(float, out.stdout.split())
     return runtime, bare
 
@@ -90,7 +96,8 @@ def main():
     with tempfile.TemporaryDirectory() as keys:
         subprocess.run([BUILD / "rounds_bench", "keys", keys, str(CLIENTS)], check=True)
         own_certificate(keys)
-        print(f"{'floats':>8} {'Parley ms':>10} {'bare ms':>9} {'Flower ms':>10} {'Flower+TLS':>11} {'x bare':>7} {'x Flower':>9} "
+        print(f"{'floats':>8} {'Parley ms':>10} {'bare ms':>9} {'Flower ms':>10} {'Flower+TLS':>11} {'x bare':>7} "
+              f"{'x Flower':>9} "
               f"{'x Flower+TLS':>13}")
         for floats, rounds, flower_rounds in ((100, 300, 60), (100_000, 150, 30)):
             ours, bare, theirs, tls = [], [], [], []
@@ -107,7 +114,9 @@ def main():
     for floats in (100, 100_000, 1_000_000):
         pairs = [local(floats, 200 if floats < 1e6 else 40) for _ in range(REPEATS)]
         runtime, bare = statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)
-        print(f"in process, {floats} floats: {runtime:.3f} ms, arithmetic and copies {bare:.3f} ms, {runtime / bare:.2f}x")
+        print(
+            f"in process, {floats} floats: {runtime:.3f} ms, arithmetic and copies {bare:.3f} ms, {runtime / bare:.2f}x"
+        )
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ class Client(flwr.client.NumPyClient):
 
 class Timed(flwr.server.strategy.FedAvg):
     def __init__(self, clients, floats):
-        super().__init__(fraction_fit=1.0, fraction_evaluate=0.0, min_fit_clients=clients, min_available_clients=clients,
+        super().__init__(fraction_fit=1.0, fraction_evaluate=0.0, min_fit_clients=clients,
+                         min_available_clients=clients,
                          initial_parameters=flwr.common.ndarrays_to_parameters([np.ones(floats, np.float32)]))
         self.times = []
 

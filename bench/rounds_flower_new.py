@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The round of rounds.py in Flower 1.41 as it is deployed today: a SuperLink, 10 SuperNodes and an app given to `flwr run`,
-all on loopback, without TLS and without authentication of nodes (which is to its advantage).
+"""The round of rounds.py in Flower 1.41 as it is deployed today: a SuperLink, 10 SuperNodes and an app given to `flwr
+run`, all on loopback, without TLS and without authentication of nodes (which is to its advantage).
 
-A round is the time between two aggregations of FedAvg; the first aggregation only starts the clock. Prints the median round of
-each size. Every task of a client is a process, which Flower's SuperExec starts; it asks for tasks every second, or every
-FLWR_SUPEREXEC_TASK_POLL_INTERVAL seconds when that is set. The isolation is Flower's default (subprocess): in the other one the
-same SuperExec is started by hand and starts the same processes.
+A round is the time between two aggregations of FedAvg; the first aggregation only starts the clock. Prints the median
+round of each size. Every task of a client is a process, which Flower's SuperExec starts; it asks for tasks every
+second, or every FLWR_SUPEREXEC_TASK_POLL_INTERVAL seconds when that is set. The isolation is Flower's default
+(subprocess): in the other one the same SuperExec is started by hand and starts the same processes.
 """
 import contextlib
 import os
@@ -67,7 +67,8 @@ def train(message, context):
 
 class Timed(FedAvg):
     def __init__(self, clients):
-        super().__init__(fraction_train=1.0, fraction_evaluate=0.0, min_train_nodes=clients, min_available_nodes=clients)
+        super().__init__(
+            fraction_train=1.0, fraction_evaluate=0.0, min_train_nodes=clients, min_available_nodes=clients)
         self.clients, self.times = clients, []
 
     def aggregate_train(self, server_round, replies):
@@ -84,7 +85,8 @@ def main(grid, context):
     strategy = Timed(config["clients"])
     answer = "failed"
     try:
-        result = strategy.start(grid, ArrayRecord([np.ones(config["floats"], np.float32)]), num_rounds=config["rounds"] + 1)
+        first = ArrayRecord([np.ones(config["floats"], np.float32)])
+        result = strategy.start(grid, first, num_rounds=config["rounds"] + 1)
         mean = result.arrays.to_numpy_ndarrays()[0]
         assert mean.shape == (config["floats"],) and np.allclose(mean, 0.5 + 0.5 ** (config["rounds"] + 2))
         answer = " ".join(str(1000 * (b - a)) for a, b in zip(strategy.times, strategy.times[1:]))
@@ -101,8 +103,10 @@ def environment():
         subprocess.run([VENV / "bin" / "pip", "install", "-q", "flwr==1.41.0", "numpy"], check=True)
     kept = {name: value for name, value in os.environ.items()
             if name == INTERVAL or not (name.lower().endswith("_proxy") or name.startswith(("FLWR_", "PYTHON")))}
-    return kept | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1",
-                   "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1", "FLWR_LOG_LEVEL": "ERROR"}
+    return kept | {
+        "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1", "FLWR_LOG_LEVEL": "ERROR"
+    }
 
 
 def free_ports(count):
@@ -123,7 +127,8 @@ def await_listener(port, process):
 
 def with_descendants(pids):
     children = {}
-    for line in subprocess.run(["ps", "-A", "-o", "ppid=,pid="], check=True, capture_output=True, text=True).stdout.splitlines():
+    for line in subprocess.run(["ps", "-A", "-o", "ppid=,pid="], check=True, capture_output=True,
+                               text=True).stdout.splitlines():
         parent, child = map(int, line.split())
         children.setdefault(parent, []).append(child)
     found = list(pids)
@@ -140,13 +145,18 @@ def federation(folder, settings):
         home = folder / f"home{len(started)}"
         home.mkdir()
         with open(folder / "log", "ab") as log:
-            started.append(subprocess.Popen([VENV / "bin" / name, "--insecure", *arguments], env=settings | {"FLWR_HOME": str(home)},
-                                            cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+            started.append(
+                subprocess.Popen([VENV / "bin" / name, "--insecure", *arguments],
+                                 env=settings | {"FLWR_HOME": str(home)}, cwd=home, stdin=subprocess.DEVNULL,
+                                 stdout=log, stderr=log))
         return started[-1]
 
     try:
         link, *nodes = free_ports(1 + CLIENTS)
-        await_listener(link, start("flower-superlink", "--host", "127.0.0.1", "--port", link, "--disable-runtime-dependency-installation"))
+        await_listener(
+            link,
+            start("flower-superlink", "--host", "127.0.0.1", "--port", link,
+                  "--disable-runtime-dependency-installation"))
         for node in nodes:
             start("flower-supernode", "--superlink", f"127.0.0.1:{link}", "--host", "127.0.0.1", "--port", node)
         yield link
@@ -176,9 +186,10 @@ def measure(settings, sizes):
             (home / "config.toml").write_text(f'[superlink.here]\naddress = "127.0.0.1:{link}"\ninsecure = true\n')
             for floats in sizes:
                 out = folder / f"out{floats}"
-                subprocess.run([VENV / "bin" / "flwr", "run", app, "here", "--run-config",
-                                f'floats={floats} rounds={ROUNDS} clients={CLIENTS} out="{out}"'],
-                               env=settings | {"FLWR_HOME": str(home)}, check=True, stdout=subprocess.DEVNULL, timeout=LIMIT)
+                subprocess.run([
+                    VENV / "bin" / "flwr", "run", app, "here", "--run-config",
+                    f'floats={floats} rounds={ROUNDS} clients={CLIENTS} out="{out}"'
+                ], env=settings | {"FLWR_HOME": str(home)}, check=True, stdout=subprocess.DEVNULL, timeout=LIMIT)
                 while not out.exists():
                     time.sleep(0.5)
                 laps = [float(lap) for lap in out.read_text().split()]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The default number of threads beside --threads 1, with busy loops on every core and without: what waiting costs.
 
-Jobs in one process and a federation of three daemons, private, 100 rounds. Runs alternate; figures are medians of wall time, and of
-processor time without the loops. PARLEY_BEFORE=BINARY measures another version beside this one. Bound: 1.3 with the loops.
+Jobs in one process and a federation of three daemons, private, 100 rounds. Runs alternate; figures are medians of wall
+time, and of processor time without the loops. PARLEY_BEFORE=BINARY measures another version beside this one. Bound: 1.3
+with the loops.
 """
 import os
 import pathlib
@@ -75,7 +76,8 @@ def table(path, rows, columns, seed):
 def prepare(folder):
     """Makes the data; returns name -> function(binary, threads) that runs the job once."""
     columns = 20
-    (folder / "schema.toml").write_text("".join(f'[[column]]\nname = "x{j}"\ntype = "number"\nbound = 1\n' for j in range(columns)) +
+    (folder / "schema.toml").write_text("".join(f'[[column]]\nname = "x{j}"\ntype = "number"\nbound = 1\n'
+                                                for j in range(columns)) +
                                         '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n')
     for number, name in enumerate(SITES):
         table(folder / f"{name}.csv", 20000, columns, number)
@@ -88,7 +90,8 @@ def prepare(folder):
     for name in ("coordinator", *SITES):
         parley("keys", "issue", folder / "keys", name)
     parley("data", "generate", "log-normal", "--seed", "1", "--out", folder / "log-normal")
-    parley("data", "generate", "sparse-regression", "--rows", "8000", "--columns", "20000", "--seed", "1", "--out", folder / "sparse")
+    parley("data", "generate", "sparse-regression", "--rows", "8000", "--columns", "20000", "--seed", "1", "--out",
+           folder / "sparse")
 
     def train(job):
         def run(binary, threads):
@@ -100,9 +103,13 @@ def prepare(folder):
     def daemons(binary, threads):
         for name in ("run", *SITES):
             shutil.rmtree(folder / name, ignore_errors=True)
-        coordinator = subprocess.Popen([binary, "coordinate", folder / "private.toml", "--listen", "127.0.0.1:0", "--tls", folder / "keys",
-                                        "--out", folder / "run"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        port = next(line.split("listening on port ")[1].split()[0] for line in coordinator.stderr if "listening on port" in line)
+        coordinator = subprocess.Popen([
+            binary, "coordinate", folder / "private.toml", "--listen", "127.0.0.1:0", "--tls", folder / "keys", "--out",
+            folder / "run"
+        ], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        port = next(
+            line.split("listening on port ")[1].split()[0] for line in coordinator.stderr
+            if "listening on port" in line)
         sites = []
         for name in SITES:
             (folder / name).mkdir()
@@ -152,7 +159,8 @@ def main():
                     ratio = found["all"][0] / found["1"][0]
                     text = "  ".join(f"{way}: {wall:.3f} ({used:.3f})" for way, (wall, used) in found.items())
                     late = "  TOO SLOW" if busy and ratio > BOUND else ""
-                    print(f"{f'{LOOPS} loops' if busy else 'idle':8} {job:38} {text}   all/1 = {ratio:.2f}{late}", flush=True)
+                    print(f"{f'{LOOPS} loops' if busy else 'idle':8} {job:38} {text}   all/1 = {ratio:.2f}{late}",
+                          flush=True)
             finally:
                 for loop in loops:
                     loop.kill()

@@ -2,14 +2,18 @@
 
   bench/vertical.py [--shared ../shared] [--full] [--only NAME ...]
 
-  samplings   Figure 1: objective against rounds for three samplings, with p_min by its definition and with the paper's 0.16
-  parties     Figure 2: objective after 200 rounds over K parties, with balls of l1_radius each (the paper), shares of it, and one ball
-  bytes       what goes up against the objective, for sketches of m numbers a column, whole columns, and one shot of all columns
+  samplings   Figure 1: objective against rounds for three samplings, with p_min by its definition and with the
+              paper's 0.16
+  parties     Figure 2: objective after 200 rounds over K parties, with balls of l1_radius each (the paper), shares of
+              it, and one ball
+  bytes       what goes up against the objective, for sketches of m numbers a column, whole columns, and one shot of
+              all columns
   private     a9a over two parties: test accuracy and objective by epsilon, number of parties and share of the budget
   step        a step's time against the number of columns, the nonzeros being the same
 
-Data are made by `parley data generate sparse-regression` (n = 800, d = 8,000; 400 and 4,000 without --full) and read from the shared
-folder; a table whose data are not there is left out. Everything runs in one process through the messages that would travel.
+Data are made by `parley data generate sparse-regression` (n = 800, d = 8,000; 400 and 4,000 without --full) and read
+from the shared folder; a table whose data are not there is left out. Everything runs in one process through the
+messages that would travel.
 """
 import argparse
 import json
@@ -44,7 +48,9 @@ class Workplace:
         text = ""
         for k in range(parties):
             schema = self.folder / f"{name}-{parties}-{k}.toml"
-            schema.write_text(f'[table]\nformat = "libsvm"\nfeatures = {borders[k + 1] - borders[k]}\nbound = 1.0\nconfirmed = true\n')
+            schema.write_text(
+                f'[table]\nformat = "libsvm"\nfeatures = {borders[k + 1] - borders[k]}\nbound = 1.0\nconfirmed = true\n'
+            )
             text += f'[[party]]\nname = "p{k}"\ndata = "{name}-{parties}-{k}"\nschema = "{schema.name}"\n'
             text += f'test = "{name}-{parties}-{k}.t"\n' if test else ""
         for source, ending in ((train, ""), (test, ".t")):
@@ -65,7 +71,8 @@ class Workplace:
             self.ledgers += 1
             privacy = f'[privacy]\n{privacy}\nledger = "ledger-{self.ledgers}"\n'
         job = self.folder / "job.toml"
-        job.write_text(f'[job]\npartition = "vertical"\ntask = "{task}"\n[model]\nl1_radius = {eta}\n[algorithm]\nname = "{algorithm}"\n'
+        job.write_text(f'[job]\npartition = "vertical"\ntask = "{task}"\n[model]\nl1_radius = '
+                       f'{eta}\n[algorithm]\nname = "{algorithm}"\n'
                        f'{lines}[data]\nscale = "{scale}"\n[labels]\nparty = "p0"\npublic = true\n{privacy}{parties}')
         done = subprocess.run([PARLEY, "train", job, "--json", "--quiet", "--out", self.folder / "out", "--overwrite"],
                               capture_output=True, text=True)
@@ -84,8 +91,12 @@ def table(title, head, rows):
 def generated(place, full, density=0.01):
     n, d = (800, 8000) if full else (400, 4000)
     out = place.folder / f"sparse-{density}"
-    subprocess.run([PARLEY, "data", "generate", "sparse-regression", "-n", str(n), "-d", str(d), "--density", str(density), "--format", "libsvm",
-                    "--out", out], check=True, capture_output=True)
+    subprocess.run([
+        PARLEY, "data", "generate", "sparse-regression", "-n",
+        str(n), "-d",
+        str(d), "--density",
+        str(density), "--format", "libsvm", "--out", out
+    ], check=True, capture_output=True)
     found = [file for file in out.iterdir() if file.suffix in (".libsvm", ".svm", ".txt")]
     return n, d, found[0]
 
@@ -96,11 +107,12 @@ def samplings(place, args):
     tau, most = d * 2 // 5, 200
     columns = {"blocks": "coordinates"}
     rows = []
-    for name, settings in (
-            ("elementary", {}),
-            (f"tau-nice, tau = {tau} of {d}", {"sampling": "tau-nice", "tau": tau, **columns}),
-            (f"(2, {tau})-distributed, p_min by its definition, 0.8", {"sampling": "distributed", "tau": tau, **columns}),
-            (f"(2, {tau})-distributed, the paper's step, 0.16", {"sampling": "distributed", "tau": tau, "p_min": 0.16, **columns})):
+    for name, settings in (("elementary", {}), (f"tau-nice, tau = {tau} of {d}",
+                                                {"sampling": "tau-nice", "tau": tau,
+                                                 **columns}), (f"(2, {tau})-distributed, p_min by its definition, 0.8",
+                                                               {"sampling": "distributed", "tau": tau, **columns}),
+                           (f"(2, {tau})-distributed, the paper's step, 0.16",
+                            {"sampling": "distributed", "tau": tau, "p_min": 0.16, **columns})):
         history = place.train(split, iterations=most, seed=1, **settings)["objective"]["history"]
         rows.append([name, *(history[t] for t in (25, 50, 100, most))])
     table(f"Samplings (Figure 1), n = {n}, d = {d}, two parties: objective after so many steps",
@@ -116,7 +128,13 @@ def parties(place, args):
         def reached(eta, **settings):
             return place.train(split, eta=eta, iterations=200, seed=1, **settings)["objective"]["final"]
 
-        rows.append([count, reached(10, radius="paper"), reached(10), reached(10, ball="global"), reached(10 * count, ball="global")])
+        rows.append([
+            count,
+            reached(10, radius="paper"),
+            reached(10),
+            reached(10, ball="global"),
+            reached(10 * count, ball="global")
+        ])
     table(f"Parties (Figure 2), n = {n}, d = {d}, eta = 10: objective after 200 steps",
           ["K", "a ball of eta each (the paper)", "of eta/K each", "one ball of eta", "one ball of K eta"], rows)
 
@@ -131,7 +149,8 @@ def sent(place, args):
     split = place.split("sparse", d, 2, path)
     rows = []
     whole = None
-    for name, share, algorithm in (("whole columns", 1.0, "bcfw"), *((f"m = {share:.0%} of n", share, "bcfw") for share in (0.01, 0.05, 0.2, 0.5, 1.0)),
+    for name, share, algorithm in (("whole columns", 1.0, "bcfw"), *((f"m = {share:.0%} of n", share, "bcfw")
+                                                                     for share in (0.01, 0.05, 0.2, 0.5, 1.0)),
                                    ("pride, m = 5% of n", 0.05, "pride")):
         settings = {} if name == "whole columns" else {"sketch": max(1, round(share * n))}
         result = place.train(split, algorithm=algorithm, iterations=200, seed=1, **settings)
@@ -162,9 +181,13 @@ def private(place, args):
     def at(epsilon):
         return f"epsilon = {epsilon}\ndelta = 1e-6"
 
-    splits = {count: place.split("a9a", 123, count, folder / "a9a.xz", folder / "a9a.t.xz", [0, 66, 123] if count == 2 else None)
-              for count in (2, 4, 8)}
-    table(f"a9a over two parties (66 and 57 columns), defaults, delta 1e-6, mean of {args.seeds} seeds", ["epsilon", "test accuracy", "objective"],
+    splits = {
+        count: place.split("a9a", 123, count, folder / "a9a.xz", folder / "a9a.t.xz",
+                           [0, 66, 123] if count == 2 else None)
+        for count in (2, 4, 8)
+    }
+    table(f"a9a over two parties (66 and 57 columns), defaults, delta 1e-6, mean of {args.seeds} seeds",
+          ["epsilon", "test accuracy", "objective"],
           [[epsilon, *judged(splits[2], privacy=at(epsilon))] for epsilon in (0.1, 1, 10, 100)])
     table("a9a by the number of parties, epsilon 1, 20 steps", ["K", "test accuracy", "objective"],
           [[count, *judged(splits[count], privacy=at(1), iterations=20)] for count in splits])
@@ -172,9 +195,11 @@ def private(place, args):
           ["share", "test accuracy", "objective"],
           [[share, *judged(splits[2], privacy=at(1), iterations=20, share=share, sketch=326, sketch_kind="osnap")]
            for share in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)])
-    table("a9a, the paper's form with valid noise: own columns as they were shared", ["epsilon", "test accuracy", "objective"],
-          [[epsilon, *judged(splits[2], privacy=at(epsilon), iterations=20, own_columns="shared", sketch=326, sketch_kind="osnap",
-                             offset=False)] for epsilon in (1, 100)])
+    table("a9a, the paper's form with valid noise: own columns as they were shared",
+          ["epsilon", "test accuracy", "objective"], [[
+              epsilon, *judged(splits[2], privacy=at(epsilon), iterations=20, own_columns="shared", sketch=326,
+                               sketch_kind="osnap", offset=False)
+          ] for epsilon in (1, 100)])
 
 
 def step(place, args):
@@ -185,12 +210,16 @@ def step(place, args):
         with open(path, "w") as file:
             for i in range(20_000):
                 columns = sorted(draw.sample(range(1, d + 1), 75))
-                file.write(f"{draw.choice((-1, 1))} " + " ".join(f"{j}:0.{(7 * j + i) % 9 + 1}" for j in columns) + "\n")
+                file.write(f"{draw.choice((-1, 1))} " + " ".join(f"{j}:0.{(7 * j + i) % 9 + 1}"
+                                                                 for j in columns) + "\n")
         split = place.split(f"text{d}", d, 2, path)
         seconds = {}
         for name, settings in (("every column", {}), ("100 sampled columns of each party",
-                                                      {"sampling": "distributed", "blocks": "coordinates", "tau": 100})):
-            results = [place.train(split, task="logistic", eta=100, iterations=200, seed=1, **settings) for _ in range(3)]
+                                                      {"sampling": "distributed", "blocks": "coordinates",
+                                                       "tau": 100})):
+            results = [
+                place.train(split, task="logistic", eta=100, iterations=200, seed=1, **settings) for _ in range(3)
+            ]
             seconds[name] = statistics.median(result["time"]["compute_seconds"] for result in results) / 200
         rows.append([f"{d:,}", *(f"{1e3 * value:.3f} ms" for value in seconds.values())])
     table("A step over 20,000 records of 75 nonzeros, two parties", ["columns", *seconds], rows)

@@ -4,10 +4,10 @@
 A fenced block marked `console` is a session: each line that starts with "$ " is run, in order, in one scratch
 folder per document that holds a copy of examples/, with the given binary on PATH. It must exit 0, or with the code
 named in a trailing comment "# exits 2". Lines below a command are output for the reader and are not compared.
-The examples in the --help of every verb are run likewise, each verb's in a scratch folder of its own, after what `BEFORE`
-says; no line of a --help is wider than 100 columns. The version that the binary prints has its section in CHANGELOG.md.
-A block marked `sh` is for commands that cannot run inside the tests (make, git clone); each `make TARGET` must
-exist, and `parley` may not appear there.
+The examples in the --help of every verb are run likewise, each verb's in a scratch folder of its own, after what
+`BEFORE` says; no line of a --help is wider than 100 columns. The version that the binary prints has its section in
+CHANGELOG.md. A block marked `sh` is for commands that cannot run inside the tests (make, git clone); each `make TARGET`
+must exist, and `parley` may not appear there.
 """
 import os
 import pathlib
@@ -21,7 +21,8 @@ import tempfile
 root = pathlib.Path(__file__).resolve().parent.parent
 binary = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build" / "parley").resolve()
 targets = set(re.findall(r"^([a-z][a-z-]*):", (root / "Makefile").read_text(), re.M))
-documents = sorted([root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md"), *(root / "examples").rglob("*.md")])
+documents = sorted(
+    [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md"), *(root / "examples").rglob("*.md")])
 problems = []
 ran = 0
 
@@ -42,11 +43,13 @@ def run(document, sessions):
             # A command goes on over lines that end in a backslash.
             for offset, command in enumerate_commands(text):
                 expected = re.search(r"#\s*exits (\d+)\s*$", command)
-                done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, capture_output=True, text=True, timeout=120)
+                done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, capture_output=True,
+                                      text=True, timeout=120)
                 ran += 1
                 wanted = int(expected[1]) if expected else 0
                 if done.returncode != wanted:
-                    problems.append(f"{document.relative_to(root)}:{line + offset}: exit {done.returncode}, not {wanted}: {command}\n"
+                    problems.append(f"{document.relative_to(root)}:{line + offset}: exit {done.returncode}, not "
+                                    f"{wanted}: {command}\n"
                                     f"    {done.stderr.strip()[:400]}")
                     return
 
@@ -78,10 +81,13 @@ state = "state"
 path = "examples/readmission/clinic.csv"
 schema = "examples/readmission/clinic.schema.toml"
 END"""
-ORDERS = r"""printf 'customer,city,product,price,weight,y\n1,Bern,p,5,2,1\n2,Basel,q,7,3,0\n1,Bern,q,7,3,1\n' > orders.csv"""
+ORDERS = (r"printf 'customer,city,product,price,weight,y\n"
+          r"1,Bern,p,5,2,1\n2,Basel,q,7,3,0\n1,Bern,q,7,3,1\n' > orders.csv")
 SQUARE = "parley data generate square --out square; parley train square/job.toml --out out/square --quiet"
-BEFORE = {"predict": TRAIN, "evaluate": f"{TRAIN}\n{SQUARE}", "keys issue": "parley keys init keys", "coordinate": KEYS, "join": f"{KEYS}\n{SITE}",
-          "ledger show": BUDGET, "ledger verify": BUDGET, "data split": ORDERS}
+BEFORE = {
+    "predict": TRAIN, "evaluate": f"{TRAIN}\n{SQUARE}", "keys issue": "parley keys init keys", "coordinate": KEYS,
+    "join": f"{KEYS}\n{SITE}", "ledger show": BUDGET, "ledger verify": BUDGET, "data split": ORDERS
+}
 HELP_COLUMNS = 100
 STAYS = {"coordinate", "join"}  # until they are told to end
 
@@ -98,9 +104,10 @@ def verbs(above=()):
 
 
 def stays(command, scratch):
-    """Begins, says so on stderr, and ends when it is interrupted. On a port of the system's choice, of this machine alone."""
-    process = subprocess.Popen(["bash", "-c", "exec " + command.replace("0.0.0.0:7000", "127.0.0.1:0")], cwd=scratch, env=environment,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    """Begins, says so on stderr, and ends when it is interrupted. On a port of the system's choice, of this machine
+    alone."""
+    process = subprocess.Popen(["bash", "-c", "exec " + command.replace("0.0.0.0:7000", "127.0.0.1:0")], cwd=scratch,
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stderr.readline()
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=60)
@@ -121,7 +128,8 @@ def run_help(verb):
         for events in re.findall(r'^  (\{"neighbours".*?\]\})$', text, re.M | re.S):
             (pathlib.Path(scratch) / "events.json").write_text(events)
         if name in BEFORE:
-            subprocess.run(["bash", "-ec", BEFORE[name]], cwd=scratch, env=environment, capture_output=True, timeout=120, check=True)
+            subprocess.run(["bash", "-ec", BEFORE[name]], cwd=scratch, env=environment, capture_output=True,
+                           timeout=120, check=True)
         for command in commands:
             ran += 1
             if name in STAYS:
@@ -129,9 +137,11 @@ def run_help(verb):
                 if not re.search("listening|waiting|connect|nobody listens", said):
                     problems.append(f"parley {name} --help: did not come up: {command}\n    {said.strip()[:400]}")
                 continue
-            done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, capture_output=True, text=True,
+                                  timeout=120)
             if done.returncode != 0:
-                problems.append(f"parley {name} --help: exit {done.returncode}: {command}\n    {done.stderr.strip()[:400]}")
+                problems.append(
+                    f"parley {name} --help: exit {done.returncode}: {command}\n    {done.stderr.strip()[:400]}")
 
 
 for document in documents:
@@ -142,10 +152,13 @@ for document in documents:
         elif kind == "sh":
             for offset, command in enumerate(text.splitlines()):
                 if re.search(r"\bparley\s", command.split("#")[0]):
-                    problems.append(f"{document.relative_to(root)}:{line + offset}: put it into a `console` block so that it is run")
+                    problems.append(
+                        f"{document.relative_to(root)}:{line + offset}: put it into a `console` block so that it is run"
+                    )
                 for target in re.findall(r"\bmake ([a-z][a-z-]*)", command):
                     if target not in targets:
-                        problems.append(f"{document.relative_to(root)}:{line + offset}: no target '{target}' in the Makefile")
+                        problems.append(
+                            f"{document.relative_to(root)}:{line + offset}: no target '{target}' in the Makefile")
     if sessions:
         run(document, sessions)
 

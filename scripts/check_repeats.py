@@ -15,7 +15,8 @@ LONGEST = 10  # lines that may stand twice
 EXCEPTIONS = {}
 
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-SAYS_NOTHING = re.compile(r"#\s*(include|pragma|endif|else)\b.*|using\b.*|(inline )?namespace\b.*|(public|private):|[{}()\[\];,]*")
+SAYS_NOTHING = re.compile(
+    r"#\s*(include|pragma|endif|else)\b.*|using\b.*|(inline )?namespace\b.*|(public|private):|[{}()\[\];,]*")
 
 
 def lines_of(path):
@@ -81,5 +82,6 @@ def self_test():
 
 self_test()
 problems, checked = refused(pathlib.Path(__file__).resolve().parent.parent, EXCEPTIONS)
-print("\n".join(problems) if problems else f"repeats: {checked} files, no run of more than {LONGEST} lines stands twice")
+print(
+    "\n".join(problems) if problems else f"repeats: {checked} files, no run of more than {LONGEST} lines stands twice")
 sys.exit(1 if problems else 0)

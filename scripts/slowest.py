@@ -18,7 +18,8 @@ def objects(build):
     for line in (build / ".ninja_log").read_text().splitlines()[1:]:
         begin, end, _, output, *_ = line.split("\t")
         if output.endswith((".o", ".gch", ".pch")):
-            name = re.sub(r"CMakeFiles/(\w+)\.dir/(Unity/)?", lambda found: f"[{found[1]}] " if found[2] else "", output)
+            name = re.sub(r"CMakeFiles/(\w+)\.dir/(Unity/)?", lambda found: f"[{found[1]}] "
+                          if found[2] else "", output)
             took[name.removeprefix("src/parley/")] = (int(end) - int(begin)) / 1000
     return took
 
@@ -27,8 +28,11 @@ def tests(build):
     log = build / "Testing" / "Temporary" / "LastTest.log"
     if not log.exists():
         return {}
-    return {name: float(seconds)
-            for name, seconds in re.findall(r"^\d+/\d+ Test: (\S+)$.*?^Test time = +([\d.]+) sec$", log.read_text(errors="replace"), re.M | re.S)}
+    return {
+        name: float(seconds)
+        for name, seconds in re.findall(r"^\d+/\d+ Test: (\S+)$.*?^Test time = +([\d.]+) sec$",
+                                        log.read_text(errors="replace"), re.M | re.S)
+    }
 
 
 def table(title, took):
@@ -38,6 +42,7 @@ def table(title, took):
     print()
 
 
-for build in [pathlib.Path(name) for name in sys.argv[1:]] or [path for path in (pathlib.Path("build"), pathlib.Path("build-dev")) if path.exists()]:
+for build in [pathlib.Path(name) for name in sys.argv[1:]
+              ] or [path for path in (pathlib.Path("build"), pathlib.Path("build-dev")) if path.exists()]:
     table(f"{build}: objects", objects(build))
     table(f"{build}: tests of the last run", tests(build))

@@ -10,7 +10,10 @@ import random
 
 random.seed(20240229)
 WARDS = ["cardiology", "geriatrics", "oncology", "orthopaedics", "surgery"]
-TRUTH = {"age": 1.1, "prior_stays": 2.6, "length_of_stay": 0.9, "diabetes=yes": 0.7, "ward=geriatrics": 0.6, "ward=orthopaedics": -0.8}
+TRUTH = {
+    "age": 1.1, "prior_stays": 2.6, "length_of_stay": 0.9, "diabetes=yes": 0.7, "ward=geriatrics": 0.6,
+    "ward=orthopaedics": -0.8
+}
 rows = []
 for number in range(2000):
     age = min(99, max(18, round(random.gauss(61, 17))))
@@ -24,6 +27,9 @@ for number in range(2000):
               + TRUTH["diabetes=yes"] * diabetes + TRUTH.get(f"ward={ward}", 0.0))
     readmitted = random.random() < 1 / (1 + math.exp(-margin))
     shown = "" if random.random() < 0.03 else f"{creatinine}"
-    rows.append(f"S{number:05d},{age},{prior},{stay},{'yes' if diabetes else 'no'},{ward},{shown},{heart_rate},{'yes' if readmitted else 'no'}")
+    rows.append(
+        f"S{number:05d},{age},{prior},{stay},{'yes' if diabetes else 'no'},{ward},{shown},"
+        f"{heart_rate},{'yes' if readmitted else 'no'}"
+    )
 header = "id,age,prior_stays,length_of_stay,diabetes,ward,creatinine,heart_rate,readmitted"
 pathlib.Path(__file__).with_name("clinic.csv").write_text("\n".join([header, *rows]) + "\n")

@@ -27,7 +27,8 @@ class Account(CliTest):
 
     def test_one_gaussian_is_the_analytic_one(self):
         self.write("e.json", events({"mechanism": "gaussian", "sigma": 1, "sensitivity": 1, "count": 1}))
-        self.assertAlmostEqual(self.json_of("account", "e.json", "--delta", "1e-5")["epsilon"], 4.3771780956812245, places=8)
+        self.assertAlmostEqual(
+            self.json_of("account", "e.json", "--delta", "1e-5")["epsilon"], 4.3771780956812245, places=8)
 
     def test_epsilon_asks_for_delta(self):
         self.write("e.json", events(SELECTION))
@@ -60,7 +61,8 @@ class Account(CliTest):
         self.write("bad.json", events({"mechanism": "gausian", "sigma": 1, "sensitivity": 1}))
         self.refuses("account", "bad.json", "--delta", "1e-6", says="did you mean 'gaussian'")
         self.write("zero.json", events({"mechanism": "gaussian", "sigma": 0, "sensitivity": 1}))
-        self.refuses("account", "zero.json", "--delta", "1e-6", says="zero.json: events[0].sigma: must be a finite number above 0")
+        self.refuses("account", "zero.json", "--delta", "1e-6",
+                     says="zero.json: events[0].sigma: must be a finite number above 0")
         self.write("good.json", events(GAUSSIAN))
         for delta in ("0", "1", "nan", "-1e-6"):
             self.refuses("account", "good.json", "--delta", delta)
@@ -73,7 +75,8 @@ class Account(CliTest):
         self.refuses("account", "huge.json", "--delta", "1e-6", says="beyond the range of a double")
         self.write("deep.json", '{"neighbours": ' + "[" * 200000 + "]" * 200000 + "}")
         self.refuses("account", "deep.json", "--delta", "1e-6", says="nested more than")
-        self.write("tiny.json", events({"mechanism": "subsampled-gaussian", "noise_multiplier": 1e-160, "sampling_rate": 0.5}))
+        self.write("tiny.json",
+                   events({"mechanism": "subsampled-gaussian", "noise_multiplier": 1e-160, "sampling_rate": 0.5}))
         self.refuses("account", "tiny.json", "--delta", "1e-6", says="must lie between")
         self.write("good.json", events(GAUSSIAN))
         self.refuses("account", "good.json", "--delta", "1e-320", says="at least 1e-300")
@@ -82,8 +85,10 @@ class Account(CliTest):
 
 class Calibrate(CliTest):
     def test_what_it_says_is_what_the_accountant_accepts(self):
-        for extra in ([], ["--sampling-rate", "0.02", "--neighbours", "add-remove"], ["--plan", "select"],
-                      ["--plan", "select+release", "--share", "0.3"], ["--plan", "select+release", "--noise", "gaussian"]):
+        for extra in ([], ["--sampling-rate", "0.02", "--neighbours",
+                           "add-remove"], ["--plan",
+                                           "select"], ["--plan", "select+release", "--share",
+                                                       "0.3"], ["--plan", "select+release", "--noise", "gaussian"]):
             found = self.json_of("calibrate", "--epsilon", "1", "--delta", "1e-6", "--steps", "50", *extra)
             self.write("e.json", json.dumps({"neighbours": found["neighbours"], "events": found["events"]}))
             spent = self.json_of("account", "e.json", "--delta", "1e-6")["epsilon"]

@@ -28,7 +28,8 @@ class Daemons(FederationTest):
         self.assertFalse((self.folder / "out" / "checkpoint").exists())
         account = (self.folder / "north" / "state" / "jobs.log").read_text()
         self.assertIn("asked to take part in", account)
-        self.assertRegex(account, r"is 'together': logistic by fed-iter-ht, of .*; no privacy: what leaves is not protected\n")
+        self.assertRegex(account,
+                         r"is 'together': logistic by fed-iter-ht, of .*; no privacy: what leaves is not protected\n")
         self.assertIn("over: 20 rounds answered", account)
 
     def test_the_time_between_continents_is_told(self):
@@ -52,10 +53,12 @@ class Daemons(FederationTest):
         first = self.join("north")
         while "north is ready" not in "".join(coordinator.lines):
             time.sleep(0.01)
-        self.folder.joinpath("north").rename(self.folder / "elsewhere")  # its state: another daemon, under the same name
+        self.folder.joinpath("north").rename(self.folder /
+                                             "elsewhere")  # its state: another daemon, under the same name
         shutil.copytree(self.folder / "elsewhere", self.folder / "north", ignore=shutil.ignore_patterns("state"))
         parties = [self.join(name) for name in self.PARTIES]
-        self.assertIn("another daemon with this one's certificate joined, and has taken its place", self.finish(first, code=1))
+        self.assertIn("another daemon with this one's certificate joined, and has taken its place",
+                      self.finish(first, code=1))
         said = self.finish(coordinator)
         for party in parties:
             self.finish(party)
@@ -72,12 +75,14 @@ class Daemons(FederationTest):
         coordinator = self.coordinate(job, "out", "--quiet")
         coordinator.send_signal(signal.SIGINT)
         self.finish(coordinator, code=1)
-        coordinator = self.spawn("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out", "other", "--quiet")
+        coordinator = self.spawn("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out",
+                                 "other", "--quiet")
         while not (self.folder / "other" / "checkpoint").exists():
             time.sleep(0.01)
         coordinator.send_signal(signal.SIGINT)
         quiet.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(coordinator, code=1), "parley: stopped after round 0; the same command goes on from there\n")
+        self.assertEqual(self.finish(coordinator, code=1),
+                         "parley: stopped after round 0; the same command goes on from there\n")
         self.assertEqual(self.finish(quiet), "")
 
     def test_a_port_that_the_system_chose_is_told_also_when_quiet(self):
@@ -122,7 +127,8 @@ class Daemons(FederationTest):
         shutil.copy(keys / "ca.pem", self.folder / "theirs" / "ca.pem")
         self.refuses(*coordinate, "theirs", says="theirs/coordinator.pem: is not from the authority in ca.pem")
         self.refuses(*coordinate, "nowhere", says="nowhere/ca.pem: does not exist; whoever runs the federation has it")
-        self.refuses("join", self.site("east", data="../north/stays.csv"), says="east.pem: does not exist; whoever runs the federation makes it")
+        self.refuses("join", self.site("east", data="../north/stays.csv"),
+                     says="east.pem: does not exist; whoever runs the federation makes it")
         shutil.copy(keys / "south.key", keys / "north.key")
         self.refuses("join", self.site("north"), says="north.key: is not the key of the certificate beside it")
         shutil.copy(keys / "south.pem", keys / "north.pem")
@@ -139,11 +145,14 @@ class Daemons(FederationTest):
         parties = [self.join(name, "--quiet") for name in self.PARTIES]
         said = [self.finish(process) for process in (coordinator, *parties)]
         for name, lines in zip(("coordinator", *self.PARTIES), said, strict=True):
-            warned = re.findall(rf"warning: (\S*{name}.key): is a private key that users other than its owner can read; chmod 600 \1\n", lines)
+            warned = re.findall(
+                rf"warning: (\S*{name}.key): is a private key that users other than its owner can read; chmod 600 \1\n",
+                lines)
             self.assertEqual(len(warned), 1 if name in ("coordinator", "north") else 0, lines)
 
     def test_a_run_that_may_proceed_begins_without_a_site_that_does_not_allow_it(self):
-        job = self.split_by_rows(rounds=4, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n')
+        job = self.split_by_rows(rounds=4,
+                                 extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n')
         coordinator = self.coordinate(job)
         north = self.join("north", limits='algorithms = ["fedavg"]')
         self.finish(north, code=1)
@@ -153,8 +162,8 @@ class Daemons(FederationTest):
         for party in parties:
             self.finish(party)
         self.assertIn("the run began without: north", self.result()["notes"])
-        self.refuses("coordinate", job, "--set", "rounds.quorum=4", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
-                     says="is more than the job's 3 parties")
+        self.refuses("coordinate", job, "--set", "rounds.quorum=4", "--listen", "127.0.0.1:0", "--tls", "keys", "--out",
+                     "out", says="is more than the job's 3 parties")
 
     def test_a_run_that_proceeds_tells_who_was_missing_and_how_often(self):
         job = self.split_by_rows(rounds=1, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 5\nquorum = 2\n')
@@ -176,10 +185,12 @@ class Daemons(FederationTest):
         # The time is spent on waiting.
         self.assertGreater(result["time"]["wait_seconds"], 4)
         self.assertLess(result["time"]["compute_seconds"], result["time"]["wait_seconds"])
-        self.assertAlmostEqual(result["time"]["compute_seconds"] + result["time"]["wait_seconds"], result["time"]["total_seconds"], places=6)
+        self.assertAlmostEqual(result["time"]["compute_seconds"] + result["time"]["wait_seconds"],
+                               result["time"]["total_seconds"], places=6)
 
     def test_a_party_that_comes_after_the_run_began_is_told_so(self):
-        job = self.split_by_rows(rounds=100000, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 0.5\nquorum = 2\n')
+        job = self.split_by_rows(rounds=100000,
+                                 extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 0.5\nquorum = 2\n')
         coordinator = self.coordinate(job)
         for name in self.PARTIES[1:]:
             self.join(name)
@@ -187,7 +198,8 @@ class Daemons(FederationTest):
             self.assertIsNone(coordinator.poll())
             time.sleep(0.01)
         self.assertIn("this site takes no part in the run", self.finish(self.join("north"), code=1))
-        self.assertRegex(self.account("north"), r"run \w+ began without this site, which was not there in time or did not take part\n")
+        self.assertRegex(self.account("north"),
+                         r"run \w+ began without this site, which was not there in time or did not take part\n")
 
     def refused_by(self, **site):
         job = self.split_by_rows()
@@ -229,7 +241,10 @@ class Daemons(FederationTest):
 
     def rounds_accounted(self, name, what):
         """Of each line of the account that has it: rounds answered."""
-        return [int(rounds) for rounds in re.findall(what + r" (\d+) rounds? answered, \S+ \S+ left this site", self.account(name))]
+        return [
+            int(rounds)
+            for rounds in re.findall(what + r" (\d+) rounds? answered, \S+ \S+ left this site", self.account(name))
+        ]
 
     def test_the_account_tells_what_left_in_a_run_that_is_not_over(self):
         job = self.split_by_rows(rounds=100000)
@@ -296,7 +311,8 @@ class Daemons(FederationTest):
             self.refuses("join", site, says="site.name: ")
             other = self.write("other.toml", job.read_text().replace('name = "north"', f'name = "{name}"'))
             self.refuses("train", other, "--out", "out", says="party.1.name: ")
-            self.refuses("coordinate", other, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", says="party.1.name: ")
+            self.refuses("coordinate", other, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
+                         says="party.1.name: ")
         self.assertFalse((self.folder / "out").exists())
 
     def test_a_misspelt_name_among_columns_never_to_be_used_is_refused_at_start(self):
@@ -305,8 +321,9 @@ class Daemons(FederationTest):
         for schema in (None, self.folder / "plain.toml"):
             self.write("plain.toml", "")
             for name, meant in (("Ward", "ward"), ("agee", "age"), ("war", "ward")):
-                self.refuses("join", self.site("north", limits=f'never = ["readmitted", "{name}"]', schema=schema),
-                             says=f"limits.never: names no column of this site's table or schema; did you mean '{meant}'?")
+                self.refuses(
+                    "join", self.site("north", limits=f'never = ["readmitted", "{name}"]', schema=schema),
+                    says=f"limits.never: names no column of this site's table or schema; did you mean '{meant}'?")
 
     def test_a_site_looks_at_its_files_before_it_dials(self):
         self.split_by_rows()
@@ -325,13 +342,15 @@ class Daemons(FederationTest):
             self.join(name)
         north = self.join("north")
         self.assertIn("party 'north' does not take part", self.finish(coordinator, code=1))
-        self.assertIn("jobs.log: cannot be written; nothing leaves that is not accounted for", self.finish(north, code=1))
+        self.assertIn("jobs.log: cannot be written; nothing leaves that is not accounted for",
+                      self.finish(north, code=1))
         self.assertEqual([name for name in os.listdir(self.folder / "north" / "state") if name.endswith(".kept")], [])
 
     def test_addresses_have_ports_that_exist(self):
         job = self.split_by_rows()
         for address in ("127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x", ":7000"):
-            self.refuses("coordinate", job, "--listen", address, "--tls", "keys", "--out", "out", says="--listen: must ")
+            self.refuses("coordinate", job, "--listen", address, "--tls", "keys", "--out", "out",
+                         says="--listen: must ")
         for port in ("", "0", "70000", "x"):
             self.port = port
             self.refuses("join", self.site("north"), says="site.coordinator: must ")
@@ -341,7 +360,8 @@ class Daemons(FederationTest):
         job = self.split_by_rows(rounds=2)
         self.port = 1
         long = 300 * "x"
-        self.refuses("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", long, says="the output folder cannot be made")
+        self.refuses("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", long,
+                     says="the output folder cannot be made")
         self.refuses("train", job, "--out", long, says="the output folder cannot be made")
         self.refuses("predict", "--model", long, "--data", "north/stays.csv", says="cannot be read")
         site = self.site("north")
@@ -380,7 +400,8 @@ class Daemons(FederationTest):
         self.federation(job)
         command = ("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out")
         model = self.model()
-        for lost in (lambda: (self.folder / "out" / "model.json").unlink(), lambda: self.write("out/model.json", model[:-2])):
+        for lost in (lambda:
+                     (self.folder / "out" / "model.json").unlink(), lambda: self.write("out/model.json", model[:-2])):
             lost()
             self.refuses(*command, code=1, says="out/model.json: run ")
         self.write("out/model.json", model)
@@ -395,14 +416,16 @@ class Daemons(FederationTest):
                                ((*private, "privacy.calibration=paper"), "privacy.calibration"),
                                ((*private, "privacy.unit=client"), "algorithm.clip")):
             changed = [word for setting in settings for word in ("--set", setting)]
-            self.refuses("coordinate", job, *changed, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", says=says)
+            self.refuses("coordinate", job, *changed, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
+                         says=says)
             self.refuses("train", job, *changed, "--out", "out", says=says)
         self.assertFalse((self.folder / "out").exists())
         self.assertFalse((self.folder / "ledger").exists())
 
     def test_coordinate_needs_a_federated_job(self):
-        self.refuses("coordinate", self.example("readmission") / "job.toml", "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
-                     says="is not for several parties")
+        self.refuses("coordinate",
+                     self.example("readmission") / "job.toml", "--listen", "127.0.0.1:0", "--tls", "keys", "--out",
+                     "out", says="is not for several parties")
 
 
 class ColumnDaemons(FederationTest):
@@ -421,25 +444,32 @@ class ColumnDaemons(FederationTest):
     def join(self, name, *more, **site):
         table = self.folder / "clinic-and-insurer" / name
         limits = "public_labels = true\n" if name == "clinic" else ""
-        return super().join(name, *more, **{"data": f"{table}.csv", "schema": f"{table}.schema.toml", "limits": limits, **site})
+        return super().join(name, *more,
+                            **{"data": f"{table}.csv", "schema": f"{table}.schema.toml", "limits": limits, **site})
 
     def test_labels_leave_a_site_only_where_it_says_so_also_without_privacy(self):
         job = self.vertical_job()
         coordinator = self.coordinate(job)
         clinic, _ = self.join("clinic", limits=""), self.join("insurer")
-        self.assertIn("party 'clinic' does not take part: the site does not allow this job", self.finish(coordinator, code=1))
+        self.assertIn("party 'clinic' does not take part: the site does not allow this job",
+                      self.finish(coordinator, code=1))
         self.finish(clinic, code=1)
-        self.assertRegex(self.account("clinic"), "limits.public_labels: is false, and the job would send this site's labels as they are")
+        self.assertRegex(self.account("clinic"),
+                         "limits.public_labels: is false, and the job would send this site's labels as they are")
         self.trained_here(job)
 
     def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
         job = self.vertical_job()
-        for settings, says in ((("model.l2=0",), "model.l2"), (("model.l1=0.1",), "model.l1"), (("model.sparsity=3",), "model.sparsity"),
-                               (("model.intercept=true",), "model.intercept"), (("data.unit_rows=true",), "data.unit_rows"),
-                               (("privacy.epsilon=1", "privacy.delta=1e-5"), "labels.public"),
-                               (("privacy.epsilon=1", "labels.public=true", "privacy.neighbours=add-remove"), "privacy.neighbours")):
+        for settings, says in ((("model.l2=0", ), "model.l2"), (("model.l1=0.1", ),
+                                                                "model.l1"), (("model.sparsity=3", ), "model.sparsity"),
+                               (("model.intercept=true", ), "model.intercept"), (("data.unit_rows=true", ),
+                                                                                 "data.unit_rows"),
+                               (("privacy.epsilon=1", "privacy.delta=1e-5"),
+                                "labels.public"), (("privacy.epsilon=1", "labels.public=true",
+                                                    "privacy.neighbours=add-remove"), "privacy.neighbours")):
             changed = [word for setting in settings for word in ("--set", setting)]
-            self.refuses("coordinate", job, *changed, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", says=says)
+            self.refuses("coordinate", job, *changed, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
+                         says=says)
             self.refuses("train", job, *changed, "--out", "out", says=says)
         self.assertFalse((self.folder / "out").exists())
         self.assertFalse((job.parent / "ledger").exists())
@@ -478,11 +508,13 @@ class ColumnDaemons(FederationTest):
         parts = [self.folder / name / part["path"].replace("STATE", "state")
                  for name, part in zip(self.PARTIES, self.result()["model"]["parts"], strict=True)]
         for name, part in zip(self.PARTIES, parts, strict=True):
-            self.assertIn(f"leaves this site's part of the model in {part}", (self.folder / name / "state" / "jobs.log").read_text())
+            self.assertIn(f"leaves this site's part of the model in {part}",
+                          (self.folder / name / "state" / "jobs.log").read_text())
         tables = [f"{name}={job.parent / name}.csv" for name in self.PARTIES]
         predicted = self.succeeds("predict", "--model", "here", "--data", *tables).stdout
         self.assertEqual(self.succeeds("predict", "--model", *parts, "--data", *tables).stdout, predicted)
-        self.assertEqual(self.succeeds("predict", "--model", *reversed(parts), "--data", *reversed(tables)).stdout, predicted)
+        self.assertEqual(
+            self.succeeds("predict", "--model", *reversed(parts), "--data", *reversed(tables)).stdout, predicted)
         self.assertEqual(self.json_of("evaluate", "--model", *parts, "--data", *tables)["metrics"],
                          self.json_of("evaluate", "--model", "here", "--data", *tables)["metrics"])
         for p, alone in enumerate(self.PARTIES):
@@ -490,12 +522,15 @@ class ColumnDaemons(FederationTest):
                 for verb in ("predict", "evaluate"):
                     self.refuses(verb, "--model", part, "--data", tables[p].split("=")[1],
                                  says=f"the part of '{alone}' alone")
-        self.refuses("predict", "--model", parts[0], parts[0], "--data", *tables, says="the part of 'clinic', and so is")
-        self.refuses("predict", "--model", parts[0], self.trained_whole(job), "--data", *tables, says="is a whole model")
+        self.refuses("predict", "--model", parts[0], parts[0], "--data", *tables,
+                     says="the part of 'clinic', and so is")
+        self.refuses("predict", "--model", parts[0], self.trained_whole(job), "--data", *tables,
+                     says="is a whole model")
         for setting in ("model.l2=0.5", "algorithm.iterations=6", "algorithm.seed=8"):
             self.succeeds("train", job, "--set", setting, "--out", "other")
             for part in (parts[0], "here/part-1"):
-                self.refuses("predict", "--model", part, "other/part-2", "--data", *tables, says="is not of the same run")
+                self.refuses("predict", "--model", part, "other/part-2", "--data", *tables,
+                             says="is not of the same run")
         # Nor is a part of another run of the same job.
         part = parts[1] / "model.json"
         text = part.read_text()
@@ -504,7 +539,8 @@ class ColumnDaemons(FederationTest):
         self.refuses("predict", "--model", *parts, "--data", *tables, says="is not of the same run")
         part.write_text(text)
         # Nothing is written over a part either.
-        self.refuses("predict", "--model", *parts, "--data", *tables, "--out", parts[1] / "model.json", says="is the file to read")
+        self.refuses("predict", "--model", *parts, "--data", *tables, "--out", parts[1] / "model.json",
+                     says="is the file to read")
 
     def trained_whole(self, job):
         self.succeeds("train", self.example("readmission") / "job.toml", "--out", "whole")

@@ -16,7 +16,8 @@ class HorizontalTest(CliTest):
         return self.folder / "sim" / "job.toml"
 
     def test_a_generated_federation_trains_as_it_was_drafted(self):
-        result = self.json_of("train", self.generated(), "--set", "algorithm.seed=1", "--set", "algorithm.iterations=30")
+        result = self.json_of("train", self.generated(), "--set", "algorithm.seed=1", "--set",
+                              "algorithm.iterations=30")
         self.assertEqual(result["status"], "done")
         self.assertEqual(result["rounds"], 30)
         self.assertEqual(len(result["objective"]["history"]), 30)
@@ -53,7 +54,8 @@ class HorizontalTest(CliTest):
         rows = "".join(f"{k % 7},{('sick', 'well')[k % 7 > 3]}\n" for k in range(40))
         parties = ""
         for name, levels in (("a", '["well", "sick"]'), ("b", '["well", "sick"]'), ("c", '["sick", "well"]')):
-            self.write(f"{name}.csv", "x,state\n" + rows + "1,sick\n" * "abc".index(name))  # no two of them the same table
+            self.write(f"{name}.csv",
+                       "x,state\n" + rows + "1,sick\n" * "abc".index(name))  # no two of them the same table
             self.write(f"{name}.toml", f'[[column]]\nname = "x"\ntype = "number"\nlower = 0\nupper = 7\n'
                                        f'[[column]]\nname = "state"\ntype = "label"\nlevels = {levels}\n')
             if name != "c":
@@ -62,7 +64,8 @@ class HorizontalTest(CliTest):
         self.succeeds("train", self.write("job.toml", head + parties), "--out", "out")
         self.assertEqual(json.loads((self.folder / "out" / "model.json").read_text())["classes"], ["well", "sick"])
         mixed = self.write("mixed.toml", head + parties.replace("b.toml", "c.toml"))
-        self.refuses("train", mixed, says="party.b: its schema orders the levels of the label otherwise than that of 'a'")
+        self.refuses("train", mixed,
+                     says="party.b: its schema orders the levels of the label otherwise than that of 'a'")
         self.succeeds("train", mixed, "--set", 'labels.positive="sick"', "--out", "named")
         self.assertEqual(json.loads((self.folder / "named" / "model.json").read_text())["classes"], ["well", "sick"])
 
@@ -70,7 +73,8 @@ class HorizontalTest(CliTest):
         draw = random.Random(4)
         self.write("all.csv", "a,b,y\n" + "".join(
             f"{draw.gauss(k, 1):.4f},{draw.gauss(-k, 1):.4f},{'xyz'[k]}\n" for _ in range(60) for k in range(3)))
-        self.succeeds("data", "split", "all.csv", "--out", "parts", "--parts", 3, "--skew", "shards", "--shards", 1, "--seed", 2)
+        self.succeeds("data", "split", "all.csv", "--out", "parts", "--parts", 3, "--skew", "shards", "--shards", 1,
+                      "--seed", 2)
         return self.folder / "parts" / "job.toml"
 
     def test_parties_that_see_one_class_each_learn_all(self):
@@ -101,7 +105,8 @@ class HorizontalTest(CliTest):
             listed = ("--set", 'labels.classes=["yes", "no"]')
             self.assertEqual(self.classes_of(job, *listed), ["yes", "no"], job)
             self.assertEqual(self.classes_of(job, *listed, "--set", "labels.positive=yes"), ["no", "yes"], job)
-            self.refuses("train", job, "--set", 'labels.classes=["yes", "maybe"]', "--out", "ordered", says="is not one of the known classes")
+            self.refuses("train", job, "--set", 'labels.classes=["yes", "maybe"]', "--out", "ordered",
+                         says="is not one of the known classes")
             self.refuses("train", job, "--set", 'labels.classes=["no", "yes", "maybe"]', "--out", "ordered",
                          says="a binary task has two classes")
 
@@ -146,13 +151,15 @@ class PrivateTest(CliTest):
 
     def test_a_tiny_epsilon_is_paid_for_noise_that_can_be_drawn(self):
         job = self.job("hospitals", ("intercept = true ", "intercept = false "), ("iterations = 60", "iterations = 2"))
-        self.succeeds("train", job, "--set", "privacy.epsilon=1e-4", "--set", "privacy.delta=1e-9", "--out", "out", "--quiet")
+        self.succeeds("train", job, "--set", "privacy.epsilon=1e-4", "--set", "privacy.delta=1e-9", "--out", "out",
+                      "--quiet")
 
     def test_a_job_that_is_refused_sets_no_budget(self):
         job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"))
         self.refuses("train", job, "--set", "privacy.epsilon=1", "--set", "privacy.delta=1e-5", says="labels.public")
         # Found only when the first party was looked at and found good.
-        right = ("train", job, "--set", "labels.public=true", "--set", "privacy.epsilon=3", "--set", "privacy.delta=1e-5", "--out", "out")
+        right = ("train", job, "--set", "labels.public=true", "--set", "privacy.epsilon=3", "--set",
+                 "privacy.delta=1e-5", "--out", "out")
         insurer = job.parent / "insurer.schema.toml"
         whole = insurer.read_text()
         insurer.write_text(whole.replace("[table]\n", "[table]\nconfirmed = false\n"))
@@ -163,7 +170,8 @@ class PrivateTest(CliTest):
             self.assertEqual(purse["budget"]["epsilon"], 3)
 
     def test_parties_with_parts_of_a_record_cost_it_the_sum(self):
-        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"),
+                       ('positive = "yes"', 'positive = "yes"\npublic = true'))
         privacy = self.json_of("train", job, "--out", "out")["privacy"]
         self.assertTrue(privacy["claimed"])
         self.assertLessEqual(privacy["epsilon"], 2.0)
@@ -181,7 +189,8 @@ class PrivateTest(CliTest):
         self.assertEqual(whole, {"claimed": True, "covered": True, "statement": privacy["statement"]})
 
     def test_parts_that_are_kept_are_not_covered_and_say_so(self):
-        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"),
+                       ('positive = "yes"', 'positive = "yes"\npublic = true'))
         result = self.json_of("train", job, "--set", "model.keep_parts=true", "--out", "out")
         self.assertEqual(result["privacy"]["releases"], 2 * 5)
         told = "Its own part of the model is not covered: the job keeps parts (model.keep_parts)"
@@ -194,14 +203,19 @@ class PrivateTest(CliTest):
             self.assertIn(told, said["statement"])
         clinic, insurer = (job.parent / f"{name}.csv" for name in ("clinic", "insurer"))
         for verb in ("predict", "evaluate"):
-            self.refuses(verb, "--model", "out/part-1", "--data", clinic, says="says nothing about a record without the others")
+            self.refuses(verb, "--model", "out/part-1", "--data", clinic,
+                         says="says nothing about a record without the others")
             self.succeeds(verb, "--model", "out", "--data", clinic, insurer)
-        self.refuses("train", self.example("readmission") / "job.toml", "--set", "model.keep_parts=true", says="model.keep_parts")
+        self.refuses("train",
+                     self.example("readmission") / "job.toml", "--set", "model.keep_parts=true",
+                     says="model.keep_parts")
 
     def test_a_budget_of_a_few_rounds_still_releases_the_parts(self):
-        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"), ('positive = "yes"', 'positive = "yes"\npublic = true'))
+        job = self.job("clinic-and-insurer", ("iterations = 2000", "iterations = 5"),
+                       ('positive = "yes"', 'positive = "yes"\npublic = true'))
         for party, share in (("clinic", 1.1), ("insurer", 2)):
-            self.succeeds("ledger", "budget", job.parent / "ledger", "--data-set", party, "--epsilon", share, "--delta", "1e-4")
+            self.succeeds("ledger", "budget", job.parent / "ledger", "--data-set", party, "--epsilon", share, "--delta",
+                          "1e-4")
         done = self.run_parley("train", job, "--out", "out", "--json")
         self.assertEqual(done.returncode, 3, done.stderr)
         result = json.loads(done.stdout)
@@ -230,7 +244,8 @@ class VerticalTest(CliTest):
                 x = [round(draw.gauss(0, 1), 4) for _ in self.truth]
                 margin = sum(w * v for w, v in zip(self.truth, x)) + draw.gauss(0, 0.5)
                 out.writerow([f"r{i}", *x, "sick" if margin > 0 else "well"])
-        self.succeeds("data", "split", "all.csv", "--by", "columns", "--parts", 2, "--names", "clinic,insurer", "--out", "parts")
+        self.succeeds("data", "split", "all.csv", "--by", "columns", "--parts", 2, "--names", "clinic,insurer", "--out",
+                      "parts")
         self.job = self.folder / "parts" / "job.toml"
 
     def test_the_drafted_job_reaches_the_optimum_of_the_pooled_table(self):

@@ -19,7 +19,9 @@ class Greedy(CliTest):
         self.write("schema.toml", privacy_test.SCHEMA)
 
     def train(self, *more):
-        job = privacy_test.JOB.replace("frank-wolfe", "greedy-cd").replace("l1_radius = 3.0", "l2 = 0.001").replace("iterations = 20\n", "")
+        job = privacy_test.JOB.replace("frank-wolfe",
+                                       "greedy-cd").replace("l1_radius = 3.0",
+                                                            "l2 = 0.001").replace("iterations = 20\n", "")
         self.write("job.toml", job)
         return self.json_of("train", "job.toml", "--quiet", *more)
 
@@ -45,12 +47,13 @@ class Greedy(CliTest):
         text = self.succeeds("plan", "job.toml", "--set", "privacy.smoothness=private").stdout
         self.assertIn("one release before the steps", text)
         self.assertNotIn("one release before the steps", self.succeeds("plan", "job.toml").stdout)
-        self.refuses("train", "job.toml", "--set", "privacy.smoothness=private", "--set", "privacy.epsilon=0.001", "--out", "other", "--quiet",
-                     says="would say nothing")
+        self.refuses("train", "job.toml", "--set", "privacy.smoothness=private", "--set", "privacy.epsilon=0.001",
+                     "--out", "other", "--quiet", says="would say nothing")
 
     def test_what_would_look_at_the_data_is_refused(self):
         self.train("--out", "run")
-        self.refuses("train", "job.toml", "--set", "algorithm.smoothness=data", "--out", "other", "--quiet", says="smoothness")
+        self.refuses("train", "job.toml", "--set", "algorithm.smoothness=data", "--out", "other", "--quiet",
+                     says="smoothness")
 
 
 if __name__ == "__main__":

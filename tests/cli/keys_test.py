@@ -17,7 +17,8 @@ class Keys(CliTest):
         for path in keys.glob("*.key"):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600, f"{path.name} is for its owner alone")
         for name in ("clinic", "coordinator"):
-            subprocess.run(["openssl", "verify", "-CAfile", keys / "ca.pem", keys / f"{name}.pem"], check=True, capture_output=True)
+            subprocess.run(["openssl", "verify", "-CAfile", keys / "ca.pem", keys / f"{name}.pem"], check=True,
+                           capture_output=True)
 
     def test_an_authority_whose_key_others_can_read_is_warned_of(self):
         self.succeeds("keys", "init", "keys")
@@ -25,14 +26,20 @@ class Keys(CliTest):
         for name, mode in (("clinic", 0o640), ("insurer", 0o604)):
             key.chmod(mode)
             said = self.succeeds("keys", "issue", "keys", name).stderr
-            self.assertEqual(said, "parley: warning: keys/ca.key: is a private key that users other than its owner can read; chmod 600 keys/ca.key\n")
+            self.assertEqual(
+                said,
+                "parley: warning: keys/ca.key: is a private key that users other than its owner can read; chmod 600 "
+                "keys/ca.key\n"
+            )
         key.chmod(0o600)
         self.assertEqual(self.succeeds("keys", "issue", "keys", "coordinator").stderr, "")
 
     def test_a_certificate_that_was_to_outlive_its_authority_ends_with_it_and_that_is_said(self):
         self.succeeds("keys", "init", "keys", "--days", "100")
         said = self.succeeds("keys", "issue", "keys", "clinic")
-        self.assertRegex(said.stderr, r"\Aparley: clinic.pem expires on 20\d\d-\d\d-\d\d, with the authority in ca.pem, not after 825 days\n\Z")
+        self.assertRegex(
+            said.stderr,
+            r"\Aparley: clinic.pem expires on 20\d\d-\d\d-\d\d, with the authority in ca.pem, not after 825 days\n\Z")
         self.assertEqual(self.succeeds("keys", "issue", "keys", "insurer", "--days", "99").stderr, "")
 
     def test_nothing_is_replaced(self):

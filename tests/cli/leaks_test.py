@@ -74,13 +74,15 @@ class DataDecideNothing(Leaks):
             # One record with a column that nobody else has changes not even the refusal.
             self.lines("a.libsvm", [*table(1)[:-1], "1 9:1"])
             self.assertEqual(self.refuses("train", "job.toml", "--out", "out", "--quiet"), told)
-            self.succeeds("train", "job.toml", "--set", "data.features=9", "--set", f"privacy.ledger=ledger-{len(job)}", "--out", f"paid-{len(job)}", "--quiet")
+            self.succeeds("train", "job.toml", "--set", "data.features=9", "--set", f"privacy.ledger=ledger-{len(job)}",
+                          "--out", f"paid-{len(job)}", "--quiet")
             self.assertEqual(self.model(f"paid-{len(job)}")["column_count"], 9)
         self.write("job.toml", SINGLE)
         self.refuses("plan", "job.toml", says="data.features: is missing")
         # A schema may state it; without privacy the data may.
         self.write("schema.toml", "[table]\nbound = 1\nfeatures = 9\nfirst_index = 1\n")
-        self.succeeds("train", "job.toml", "--set", "party.site.schema=schema.toml", "--set", "privacy.ledger=other", "--out", "schema", "--quiet")
+        self.succeeds("train", "job.toml", "--set", "party.site.schema=schema.toml", "--set", "privacy.ledger=other",
+                      "--out", "schema", "--quiet")
         self.write("job.toml", SINGLE.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", ""))
         self.succeeds("train", "job.toml", "--out", "open", "--quiet")
 
@@ -90,7 +92,8 @@ class DataDecideNothing(Leaks):
         called = []
         for label in ("1", "0", "-1"):
             self.lines("a.libsvm", [*table(1, labels=("1",))[:-1], f"{label} 1:0.5"])
-            self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger=ledger{label}", "--out", f"out{label}", "--quiet")
+            self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger=ledger{label}",
+                          "--out", f"out{label}", "--quiet")
             called.append(self.model(f"out{label}")["classes"])
         self.assertEqual(called, [["-1", "1"]] * 3)
         self.lines("a.libsvm", [*table(1)[:-1], "3 1:0.5"])
@@ -108,13 +111,20 @@ class EveryModelSays(Leaks):
             self.write("job.toml", job)
             paid = ("train", "job.toml", "--set", "data.features=2", "--quiet", "--overwrite")
             result = self.json_of(*paid, "--set", f"privacy.ledger={name}", "--out", name)
-            self.assertEqual(self.model(name)["privacy"], {"claimed": True, "covered": True, "statement": result["privacy"]["statement"]})
+            self.assertEqual(
+                self.model(name)["privacy"],
+                {"claimed": True, "covered": True, "statement": result["privacy"]["statement"]})
             # Noise from a seed: nothing is claimed, so nothing is covered.
-            result = self.json_of(*paid, "--set", f"privacy.ledger={name}-seed", "--set", "algorithm.seed=3", "--out", name)
-            self.assertEqual(self.model(name)["privacy"], {"claimed": False, "covered": False, "statement": result["privacy"]["statement"]})
+            result = self.json_of(*paid, "--set", f"privacy.ledger={name}-seed", "--set", "algorithm.seed=3", "--out",
+                                  name)
+            self.assertEqual(
+                self.model(name)["privacy"],
+                {"claimed": False, "covered": False, "statement": result["privacy"]["statement"]})
             self.write("job.toml", job.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", ""))
             result = self.json_of("train", "job.toml", "--quiet", "--overwrite", "--out", name)
-            self.assertEqual(self.model(name)["privacy"], {"claimed": False, "covered": False, "statement": result["privacy"]["statement"]})
+            self.assertEqual(
+                self.model(name)["privacy"],
+                {"claimed": False, "covered": False, "statement": result["privacy"]["statement"]})
             self.assertIn("not private", result["privacy"]["statement"])
 
     def test_parts_and_their_list_too(self):
@@ -133,7 +143,10 @@ def uncovered(text):
 
 
 class WhatIsNotCovered(Leaks):
-    OUTSIDE = {"status", "job", "algorithm", "rounds", "stop_reason", "model", "privacy", "communication", "seed", "version", "simulation"}
+    OUTSIDE = {
+        "status", "job", "algorithm", "rounds", "stop_reason", "model", "privacy", "communication", "seed", "version",
+        "simulation"
+    }
 
     def setUp(self):
         super().setUp()
@@ -143,7 +156,8 @@ class WhatIsNotCovered(Leaks):
     def test_is_in_one_object(self):
         for name, job in (("single", SINGLE), ("several", SEVERAL)):
             self.write("job.toml", job)
-            printed = self.json_of("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger={name}", "--out", name)
+            printed = self.json_of("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger={name}",
+                                   "--out", name)
             self.assertEqual(json.loads((self.folder / name / "result.json").read_text()), printed)
             self.assertEqual(set(printed), self.OUTSIDE)
             seen = printed["simulation"]
@@ -169,11 +183,13 @@ class WhatIsNotCovered(Leaks):
 
     def test_no_time_of_a_search_is_told(self):
         self.write("job.toml", SINGLE + '[tune]\ntrials = 3\nchoices = ["algorithm.iterations=2|3"]\n')
-        result = self.json_of("train", "job.toml", "--set", "data.features=2", "--set", "privacy.ledger=one", "--out", "one")
+        result = self.json_of("train", "job.toml", "--set", "data.features=2", "--set", "privacy.ledger=one", "--out",
+                              "one")
         self.assertNotIn("time", result["simulation"])
         self.assertNotIn("seconds", json.dumps(result))
         self.assertEqual(len(result["privacy"]["tuned"]["settings"]), 1)
-        done = self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", "privacy.ledger=two", "--out", "two")
+        done = self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", "privacy.ledger=two", "--out",
+                             "two")
         self.assertNotRegex(done.stdout, r"[0-9] s ")
         self.assertEqual(done.stderr, "")
 
@@ -188,9 +204,14 @@ class WhatIsNotCovered(Leaks):
                           ("several", SEVERAL.replace("epsilon = 2.0\ndelta = 1e-5\n", hidden)),
                           ("clients", SEVERAL.replace("epsilon = 2.0\ndelta = 1e-5\n", client))):
             self.write("job.toml", job)
-            said = [self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger={name}", "--out", name)]
+            said = [
+                self.succeeds("train", "job.toml", "--set", "data.features=2", "--set", f"privacy.ledger={name}",
+                              "--out", name)
+            ]
             if name == "single":
-                said += [self.succeeds("plan", "job.toml", "--set", "data.features=2", *more) for more in ((), ("--json",))]
+                said += [
+                    self.succeeds("plan", "job.toml", "--set", "data.features=2", *more) for more in ((), ("--json", ))
+                ]
             texts = [text for done in said for text in (done.stdout, done.stderr)]
             texts += [(self.folder / name / file).read_text() for file in ("model.json", "result.json")]
             for text in texts:
@@ -231,7 +252,9 @@ class OneTableAtTwoParties(Leaks):
         self.write("schema.toml", schema)
         draw = random.Random(1)
         rows = [f"p{i},{draw.uniform(-1, 1):.3f},{i % 2}" for i in range(80)]
-        job = SEVERAL.replace('"a.libsvm"', '"a.csv"\nschema = "schema.toml"').replace('"b.libsvm"', '"b.csv"\nschema = "schema.toml"')
+        job = SEVERAL.replace('"a.libsvm"',
+                              '"a.csv"\nschema = "schema.toml"').replace('"b.libsvm"',
+                                                                         '"b.csv"\nschema = "schema.toml"')
         self.write("a.csv", "\n".join(["who,x,y", *rows[:41]]) + "\n")
         self.write("b.csv", "\n".join(["who,x,y", *rows[40:]]) + "\n")
         self.refused(job, "party.b: has a record id that an earlier party has too")

@@ -28,18 +28,23 @@ class MpiTest(CliTest):
                 "--transport", "mpi", "--threads", "1"]
 
     def over_mpi(self, ranks, *arguments):
-        return subprocess.run(self.mpirun(ranks, *arguments), cwd=self.folder, capture_output=True, text=True, timeout=120)
+        return subprocess.run(self.mpirun(ranks, *arguments), cwd=self.folder, capture_output=True, text=True,
+                              timeout=120)
 
     def kill_one(self, of, *arguments):
         """Starts a run and kills one of its ranks, or everything as a power cut does, once the run has begun."""
-        process = subprocess.Popen(self.mpirun(3, *arguments), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(self.mpirun(3, *arguments), cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
         checkpoint = self.folder / "ranks/checkpoint"
         begun = set()
         while process.poll() is None and len(begun) < 5:  # each round has a file of its own, under one name
             if checkpoint.exists():
                 begun.add(checkpoint.stat().st_mtime_ns)
             time.sleep(0.002)
-        ranks = [int(pid) for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir() for pid in (task / "children").read_text().split()]
+        ranks = [
+            int(pid) for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+            for pid in (task / "children").read_text().split()
+        ]
         # Ranks without mpirun may well end the run before they notice, so that they must be stopped first.
         for victim in ranks[-1:] if of == "a rank" else [*ranks, process.pid]:
             os.kill(victim, signal.SIGSTOP)
@@ -61,21 +66,25 @@ class MpiTest(CliTest):
         self.assertEqual(here["rounds"], there["rounds"])
         models = sorted(path.relative_to(self.folder / "here") for path in (self.folder / "here").rglob("model.json"))
         for model in models:
-            self.assertEqual((self.folder / "here" / model).read_bytes(), (self.folder / "ranks" / model).read_bytes(), model)
+            self.assertEqual((self.folder / "here" / model).read_bytes(), (self.folder / "ranks" / model).read_bytes(),
+                             model)
         return models
 
     def clients(self):
-        self.succeeds("data", "generate", "non-iid-regression", "--out", "sim", "--seed", 3, "--clients", 3, "--rows", 30, "--columns", 20,
-                      "--nonzeros", 4)
+        self.succeeds("data", "generate", "non-iid-regression", "--out", "sim", "--seed", 3, "--clients", 3, "--rows",
+                      30, "--columns", 20, "--nonzeros", 4)
         return self.folder / "sim/job.toml"
 
     def test_horizontal(self):
-        self.both(self.clients(), 3, "--set", "algorithm.iterations=6", "--set", "algorithm.batch=8", "--set", "algorithm.seed=2")
+        self.both(self.clients(), 3, "--set", "algorithm.iterations=6", "--set", "algorithm.batch=8", "--set",
+                  "algorithm.seed=2")
 
     def test_vertical(self):
         draw = random.Random(1)
-        self.write("all.csv", "a,b,c,y\n" + "".join(
-            f"{draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{draw.choice('uv')}\n" for _ in range(50)))
+        self.write(
+            "all.csv", "a,b,c,y\n" +
+            "".join(f"{draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{draw.choice('uv')}\n"
+                    for _ in range(50)))
         self.succeeds("data", "split", "all.csv", "--by", "columns", "--parts", 3, "--out", "parts")
         self.assertEqual(len(self.both(self.folder / "parts/job.toml", 3, "--set", "algorithm.iterations=20")), 4)
 
@@ -96,7 +105,8 @@ class MpiTest(CliTest):
         self.assertIn("going on after round", done.stderr)
         for name in ("model.json", "result.json"):
             self.assertTrue((self.folder / "ranks" / name).exists())
-        self.assertEqual((self.folder / "here/model.json").read_bytes(), (self.folder / "ranks/model.json").read_bytes())
+        self.assertEqual((self.folder / "here/model.json").read_bytes(),
+                         (self.folder / "ranks/model.json").read_bytes())
         for party in ("north", "south", "island"):
             entries = self.json_of("ledger", "show", self.folder / "ledgers" / party, "--entries")["entries"]
             self.assertEqual(sum(entry["kind"].endswith("plan") for entry in entries), 1, "charged once")

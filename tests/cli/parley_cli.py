@@ -51,7 +51,8 @@ class CliTest(unittest.TestCase):
         return self.folder / name
 
     def run_parley(self, *arguments, **options):
-        return subprocess.run([BINARY, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120, **options)
+        return subprocess.run([BINARY, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+                              timeout=120, **options)
 
     def succeeds(self, *arguments):
         done = self.run_parley(*arguments)

@@ -52,7 +52,8 @@ def append_plan(folder, data_set, plan):
     """An entry as an earlier version wrote it, with the price in it."""
     with contextlib.closing(sqlite3.connect(folder / "ledger.sqlite")) as database:
         number, hash_before = database.execute("SELECT number, hash FROM head").fetchone()
-        entry = (number + 1, 1700000000, "plan", data_set, "record", "replace-one", f"old {number + 1}", "plan 1", json.dumps(plan))
+        entry = (number + 1, 1700000000, "plan", data_set, "record", "replace-one", f"old {number + 1}", "plan 1",
+                 json.dumps(plan))
         fields = [str(field) for field in (hash_before, *entry)]
         link = hashlib.sha256("".join(f"{len(field)}:{field}" for field in fields).encode()).hexdigest()
         database.execute("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?)", (*entry, link))
@@ -78,7 +79,8 @@ class Private(CliTest):
         self.assertTrue(privacy["claimed"])
         self.assertLessEqual(privacy["epsilon"], 2.0)
         self.assertGreater(privacy["epsilon"], 1.9)
-        self.assertEqual((privacy["delta"], privacy["unit"], privacy["neighbours"], privacy["against"]), (1e-5, "record", "replace-one", "everyone"))
+        self.assertEqual((privacy["delta"], privacy["unit"], privacy["neighbours"], privacy["against"]),
+                         (1e-5, "record", "replace-one", "everyone"))
         self.assertIn(", delta 1e-05) differential privacy for one record", privacy["statement"])
         self.assertGreater(result["simulation"]["metrics"]["train"]["auc"], 0.7)
         model = json.loads((self.folder / "run" / "model.json").read_text())
@@ -96,20 +98,23 @@ class Private(CliTest):
         for verb in ("train", "plan"):
             told = self.refuses(verb, "job.toml", *hidden, says="privacy.records")
             self.assertIn("records = 10000", told)
-        for number, says in ((0, "must lie between"), (-3, "must lie between"), (1e12, "must lie between"), (100, "a quarter")):
-            self.refuses("train", "job.toml", *hidden, "--set", f"privacy.records={number:.0f}", "--out", "run", "--quiet", says=says)
+        for number, says in ((0, "must lie between"), (-3, "must lie between"), (1e12, "must lie between"),
+                             (100, "a quarter")):
+            self.refuses("train", "job.toml", *hidden, "--set", f"privacy.records={number:.0f}", "--out", "run",
+                         "--quiet", says=says)
         stated = (*hidden, "--set", "privacy.records=2500")
         self.refuses("train", "job.toml", *stated, "--set", "data.test_fraction=0.2", "--quiet", says="test_fraction")
         privacy = self.json_of("train", "job.toml", *stated, "--out", "run", "--quiet")["privacy"]
         self.assertEqual((privacy["neighbours"], privacy["records"]), ("add-remove", 2500))
         self.assertIn("the number that the job states", privacy["statement"])
         self.assertEqual(self.json_of("plan", "job.toml", *stated)["records"], 2500)
-        self.succeeds("train", "job.toml", *hidden, "--set", "party.site.records=2500", "--set", "privacy.ledger=other-ledger",
-                      "--out", "other", "--quiet")
+        self.succeeds("train", "job.toml", *hidden, "--set", "party.site.records=2500", "--set",
+                      "privacy.ledger=other-ledger", "--out", "other", "--quiet")
 
     def test_replace_one_takes_the_true_number_of_records_or_none(self):
         self.refuses("train", "job.toml", "--set", "privacy.records=2999", "--quiet", says="privacy.records")
-        privacy = self.json_of("train", "job.toml", "--set", "privacy.records=3000", "--out", "run", "--quiet")["privacy"]
+        privacy = self.json_of("train", "job.toml", "--set", "privacy.records=3000", "--out", "run",
+                               "--quiet")["privacy"]
         self.assertEqual(privacy["records"], 3000)
 
     def test_add_remove_shows_no_trace_of_how_many_records_there_are(self):
@@ -121,9 +126,10 @@ class Private(CliTest):
             for zeros in (False, True):
                 self.write("data.csv", "\n".join(rows[:500] + (["0,0,1"] if zeros else []) + rows[500:]) + "\n")
                 job = "job.toml" if name == "frank-wolfe" else "plain.toml"
-                self.succeeds("train", job, "--set", f"privacy.ledger={name}-{zeros}-ledger",
-                              "--set", f"algorithm.name={name}", "--set", "algorithm.seed=7", "--set",
-                              "privacy.neighbours=add-remove", "--set", "privacy.records=1000", "--out", f"{name}-{zeros}", "--quiet")
+                self.succeeds("train", job, "--set", f"privacy.ledger={name}-{zeros}-ledger", "--set",
+                              f"algorithm.name={name}", "--set", "algorithm.seed=7", "--set",
+                              "privacy.neighbours=add-remove", "--set", "privacy.records=1000", "--out",
+                              f"{name}-{zeros}", "--quiet")
                 models[zeros] = (self.folder / f"{name}-{zeros}" / "model.json").read_bytes()
             self.assertEqual(models[False], models[True], name)
             self.assertEqual(json.loads(models[True])["provenance"]["rows"], 1000)
@@ -142,10 +148,12 @@ class Private(CliTest):
         self.assertGreater(result["simulation"]["metrics"]["train"]["auc"], 0.9)
         # Whether a file counts from 0 would be found in the data: a schema says so.
         self.write("data.libsvm", "\n".join([*rows, "1 0:1"]) + "\n")
-        self.refuses(*train, "--set", "data.bound=1", "--out", "other", says="data.libsvm:2001: index: indices begin at 1")
+        self.refuses(*train, "--set", "data.bound=1", "--out", "other",
+                     says="data.libsvm:2001: index: indices begin at 1")
 
     def test_what_a_private_model_says_of_columns_and_classes_is_not_found_in_the_data(self):
-        # One record of another class, with a column that nobody else has, changes nothing that stands in the model but its weights.
+        # One record of another class, with a column that nobody else has, changes nothing that stands in the model but
+        # its weights.
         rng = random.Random(3)
         usual = [f"{rng.choice((1, 2))} 1:{rng.uniform(-1, 1):.3f} 2:1" for _ in range(300)]
         self.write("usual.libsvm", "\n".join(usual) + "\n")
@@ -157,10 +165,13 @@ class Private(CliTest):
                 job += "[labels]\npositive = 2\n"
             says = []
             for table in ("usual", "odd"):
-                self.write("job.toml", job.replace("data.csv", f"{table}.libsvm").replace('name = "site"', f'name = "{table}-{task}"'))
+                self.write(
+                    "job.toml",
+                    job.replace("data.csv", f"{table}.libsvm").replace('name = "site"', f'name = "{table}-{task}"'))
                 train = ("train", "job.toml", "--out", f"{table}-{task}", "--quiet")
                 features, classes = ("--set", "data.features=9"), ("--set", 'labels.classes=["1", "2", "3"]')
-                self.refuses(*train, *features, says="labels.classes: is missing: which classes there are would be found in the data")
+                self.refuses(*train, *features,
+                             says="labels.classes: is missing: which classes there are would be found in the data")
                 self.succeeds(*train, *features, *classes)
                 model = json.loads((self.folder / f"{table}-{task}" / "model.json").read_text())
                 says.append((model["classes"], model["column_count"], model["numbered"], model["schema"]))
@@ -173,7 +184,9 @@ class Private(CliTest):
     def test_a_private_model_has_the_classes_of_the_schema_and_no_others(self):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
         table = (self.folder / "data.csv").read_text()
-        self.write("data.csv", "\n".join(line[:-1] + {"0": "no", "1": "yes"}.get(line[-1], line[-1]) for line in table.splitlines()) + "\n")
+        self.write(
+            "data.csv", "\n".join(line[:-1] + {"0": "no", "1": "yes"}.get(line[-1], line[-1])
+                                  for line in table.splitlines()) + "\n")
         for verb in (("plan", "job.toml"), ("train", "job.toml", "--quiet")):
             self.refuses(*verb, says="labels.classes: is missing")
         self.write("data.csv", table)
@@ -186,14 +199,16 @@ class Private(CliTest):
     def test_two_labels_by_convention_need_no_list(self):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
         result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
-        self.assertTrue(any("labels are 0 and 1 is a convention" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
+        self.assertTrue(any("labels are 0 and 1 is a convention" in note for note in result["simulation"]["notes"]),
+                        result["simulation"]["notes"])
 
     def test_no_record_decides_what_classes_by_convention_are_called(self):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]\n', ""))
         lines = (self.folder / "data.csv").read_text().splitlines()
         says = []
         for name, last in (("all", "1"), ("but-one", "0"), ("other", "-1")):
-            self.write("data.csv", "\n".join([lines[0], *(line[:-1] + "1" for line in lines[1:-1]), lines[-1][:-1] + last]) + "\n")
+            self.write("data.csv",
+                       "\n".join([lines[0], *(line[:-1] + "1" for line in lines[1:-1]), lines[-1][:-1] + last]) + "\n")
             self.write(f"{name}.toml", JOB.replace('name = "site"', f'name = "{name}"'))
             self.succeeds("train", f"{name}.toml", "--out", name, "--quiet")
             model = json.loads((self.folder / name / "model.json").read_text())
@@ -217,8 +232,11 @@ class Private(CliTest):
         folder = self.example("readmission")
 
         def objective(name, *settings):
-            runs = [self.json_of("train", folder / "private.toml", "--set", f"algorithm.seed={seed}", "--set", f"privacy.ledger=ledger-{name}-{seed}",
-                                 *settings, "--out", f"{name}-{seed}", "--quiet")["simulation"]["objective"]["final"] for seed in range(1, 7)]
+            runs = [
+                self.json_of("train", folder / "private.toml", "--set", f"algorithm.seed={seed}", "--set",
+                             f"privacy.ledger=ledger-{name}-{seed}", *settings, "--out", f"{name}-{seed}",
+                             "--quiet")["simulation"]["objective"]["final"] for seed in range(1, 7)
+            ]
             return sum(runs) / len(runs)
 
         # Means of six seeds: 0.557 and 0.596, with deviations of 0.004 and 0.003.
@@ -267,7 +285,8 @@ class Private(CliTest):
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
         self.assertFalse(self.json_of("ledger", "show", "ledger")["purses"][0]["overspent"])
         for composition in ("plans", "steps"):
-            set_lower = ("ledger", "budget", "ledger", "--data-set", "site", "--epsilon", "0.5", "--delta", "1e-5", "--composition", composition)
+            set_lower = ("ledger", "budget", "ledger", "--data-set", "site", "--epsilon", "0.5", "--delta", "1e-5",
+                         "--composition", composition)
             for text in (self.succeeds(*set_lower).stdout, self.succeeds("ledger", "show", "ledger").stdout):
                 self.assertIn("it is overspent, and nothing more is released", text)
                 self.assertNotIn("the budget holds", text)
@@ -281,7 +300,8 @@ class Private(CliTest):
 
     def test_a_budget_that_ends_mid_run_keeps_the_model(self):
         self.succeeds("ledger", "budget", "site-ledger", "--data-set", "site", "--epsilon", "1", "--delta", "1e-5")
-        done = self.run_parley("train", "job.toml", "--set", "privacy.ledger=site-ledger", "--out", "run", "--quiet", "--json")
+        done = self.run_parley("train", "job.toml", "--set", "privacy.ledger=site-ledger", "--out", "run", "--quiet",
+                               "--json")
         self.assertEqual(done.returncode, 3, done.stderr)
         result = json.loads(done.stdout)
         self.assertEqual((result["status"], result["stop_reason"]), ("budget-ended", "budget-ended"))
@@ -295,7 +315,8 @@ class Private(CliTest):
             result = self.json_of("train", "job.toml", *settings, "--out", out, "--quiet")
             self.assertFalse(result["privacy"]["claimed"])
             self.assertIn("no privacy is claimed", result["privacy"]["statement"])
-        self.assertEqual((self.folder / "one" / "model.json").read_bytes(), (self.folder / "two" / "model.json").read_bytes())
+        self.assertEqual((self.folder / "one" / "model.json").read_bytes(),
+                         (self.folder / "two" / "model.json").read_bytes())
         entries = self.json_of("ledger", "show", "one-ledger", "--entries")["entries"]
         self.assertEqual([entry["kind"] for entry in entries], ["budget", "void-plan"])
 
@@ -319,16 +340,22 @@ class Private(CliTest):
         older = (self.folder / "site" / "ledger.sqlite").read_bytes()
         self.succeeds(*train("two"))
         (self.folder / "site" / "ledger.sqlite").write_bytes(older)
-        for command in (train("three"), ("plan", "job.toml", "--set", "privacy.ledger=site"), ("ledger", "verify", "site")):
+        for command in (train("three"), ("plan", "job.toml", "--set", "privacy.ledger=site"), ("ledger", "verify",
+                                                                                               "site")):
             self.refuses(*command, code=1, says="this is an older copy (of 2 entries)")
         self.assertFalse((self.folder / "three").exists())
 
     def test_a_plan_that_was_priced_too_low_is_named_and_counts_as_what_it_costs(self):
         self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "3", "--delta", "1e-4")
-        plan = {"events": [{"mechanism": "gaussian", "sigma": 2.0, "sensitivity": 1.0, "count": 1}], "neighbours": "replace-one",
-                "epsilon": 0.001, "delta": 1e-5, "steps": 1, "of": 1}
-        right = json.loads(self.run_parley("account", self.write("plan.json", json.dumps({key: plan[key] for key in ("events", "neighbours")})),
-                                           "--delta", "1e-5", "--json").stdout)["epsilon"]
+        plan = {
+            "events": [{"mechanism": "gaussian", "sigma": 2.0, "sensitivity": 1.0, "count": 1}],
+            "neighbours": "replace-one", "epsilon": 0.001, "delta": 1e-5, "steps": 1, "of": 1
+        }
+        right = json.loads(
+            self.run_parley("account",
+                            self.write("plan.json", json.dumps({key: plan[key]
+                                                                for key in ("events", "neighbours")})), "--delta",
+                            "1e-5", "--json").stdout)["epsilon"]
         append_plan(self.folder / "site", "clinic", {**plan, "epsilon": 2.0})  # of another data set, and enough
         append_plan(self.folder / "site", "site", plan)
         done = self.run_parley("ledger", "verify", "site")
@@ -349,7 +376,8 @@ class Private(CliTest):
         found = json.loads(done.stdout)["priced_too_low"]
         self.assertEqual([one["entry"] for one in found], [3, 5])
         self.assertEqual([one["overspent"] for one in found], [True, True])
-        self.refuses("train", "job.toml", "--set", "privacy.ledger=site", "--out", "more", "--quiet", code=3, says="it is overspent")
+        self.refuses("train", "job.toml", "--set", "privacy.ledger=site", "--out", "more", "--quiet", code=3,
+                     says="it is overspent")
 
     def test_runs_at_once_set_one_budget(self):
         def start(out):
@@ -391,8 +419,10 @@ class Private(CliTest):
             self.succeeds(*budget, extreme[0], "--delta", extreme[1], "--data-set", "a", "--composition", "steps")
 
     def test_a_budget_by_steps_makes_no_run_free(self):
-        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "4", "--delta", "1e-5", "--composition", "steps")
-        privacy = self.json_of("train", "job.toml", "--set", "privacy.ledger=site", "--out", "run", "--quiet")["privacy"]
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "4", "--delta", "1e-5",
+                      "--composition", "steps")
+        privacy = self.json_of("train", "job.toml", "--set", "privacy.ledger=site", "--out", "run",
+                               "--quiet")["privacy"]
         self.assertGreater(privacy["epsilon"], 0.1)
         self.assertNotIn("Nothing was released", privacy["statement"])
         self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "2", "--delta", "1e-5")
@@ -406,7 +436,8 @@ class Private(CliTest):
         self.succeeds(*both, "--out", "run")
         self.refuses(*both, *other, "--out", "more", code=3, says="--neighbours add-remove sets a budget of their own")
         self.assertEqual(len(self.json_of("ledger", "show", "site")["purses"]), 1)
-        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "2", "--delta", "1e-5", "--neighbours", "add-remove")
+        self.succeeds("ledger", "budget", "site", "--data-set", "site", "--epsilon", "2", "--delta", "1e-5",
+                      "--neighbours", "add-remove")
         self.succeeds(*both, *other, "--out", "more")
         text = self.succeeds("ledger", "show", "site").stdout
         self.assertEqual(text.count("comes on top, and is not counted here"), 2)
@@ -435,7 +466,8 @@ class Private(CliTest):
         def refused(assignment, says):
             self.refuses("train", "job.toml", "--set", assignment, "--out", "run", "--quiet", says=says)
 
-        refused("privacy.smoothness=private", "only greedy-cd and coordinate-descent take steps by smoothness constants")
+        refused("privacy.smoothness=private",
+                "only greedy-cd and coordinate-descent take steps by smoothness constants")
         refused("privacy.epsilon=0", "privacy.epsilon")
         refused("privacy.delta=1.5", "privacy.delta")
         refused("data.scale=standardize", "data.scale")
@@ -450,13 +482,16 @@ class Private(CliTest):
         self.write("schema.toml", SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         linear = ("train", "job.toml", "--set", "job.task=linear", "--quiet")
         result = self.json_of(*linear, "--out", "run")
-        self.assertTrue(any("1 value beyond its bound" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
-        self.write("schema.toml", '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
+        self.assertTrue(any("1 value beyond its bound" in note for note in result["simulation"]["notes"]),
+                        result["simulation"]["notes"])
+        self.write("schema.toml",
+                   '[table]\nout_of_bounds = "refuse"\n' + SCHEMA.replace('levels = ["0", "1"]', 'bound = 1'))
         self.refuses(*linear, "--out", "other", says="must lie between -1 and 1")
 
     def test_an_epsilon_too_small_works_and_warns(self):
         result = self.json_of("train", "job.toml", "--set", "privacy.epsilon=0.001", "--out", "run", "--quiet")
-        self.assertTrue(any("is small for" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
+        self.assertTrue(any("is small for" in note for note in result["simulation"]["notes"]),
+                        result["simulation"]["notes"])
         plan = self.json_of("plan", "job.toml", "--set", "privacy.epsilon=0.001")
         self.assertTrue(any("cannot work" in warning for warning in plan["warnings"]), plan["warnings"])
 
@@ -475,15 +510,18 @@ class Private(CliTest):
         for label in ("0", "1"):
             self.write("data.csv", "age,dose,y\n" + "".join(f"{20 + i % 60},0.5,{label}\n" for i in range(300)))
             model_folder = f"run{label}"
-            self.succeeds("train", "job.toml", "--out", model_folder, "--set", f"privacy.ledger=ledger{label}", "--quiet")
+            self.succeeds("train", "job.toml", "--out", model_folder, "--set", f"privacy.ledger=ledger{label}",
+                          "--quiet")
             model = json.loads((self.folder / model_folder / "model.json").read_text())
             self.assertEqual(model["classes"], ["0", "1"])
 
     def test_the_papers_noise_of_frank_wolfe_is_what_it_says_under_add_remove(self):
-        # Talwar et al., Theorem: scale R sqrt(8 T ln 1/delta) / (n epsilon), which is valid when a record comes or goes.
+        # Talwar et al., Theorem: scale R sqrt(8 T ln 1/delta) / (n epsilon), which is valid when a record comes or
+        # goes.
         events = {}
         for relation, more in (("replace-one", []), ("add-remove", ["--set", "privacy.records=3000"])):
-            plan = self.json_of("plan", "job.toml", "--set", 'privacy.calibration=paper', "--set", f"privacy.neighbours={relation}", *more)
+            plan = self.json_of("plan", "job.toml", "--set", 'privacy.calibration=paper', "--set",
+                                f"privacy.neighbours={relation}", *more)
             events[relation] = plan["privacy"]["releases"][0]["epsilon"]
         self.assertAlmostEqual(events["add-remove"], 2 * 2.0 / math.sqrt(8 * 20 * math.log(1e5)), places=9)
         self.assertAlmostEqual(events["replace-one"], 2 * events["add-remove"], places=9)
@@ -491,15 +529,19 @@ class Private(CliTest):
     def test_labels_beyond_their_bound_are_refused_where_the_schema_says_so(self):
         self.write("data.libsvm", "".join(f"{0.1 * i} 1:1\n" for i in range(20)))
         self.write("libsvm.toml", '[table]\nformat = "libsvm"\nbound = 1\nlabel_bound = 1\nout_of_bounds = "refuse"\n')
-        self.write("job.toml", JOB.replace("logistic", "linear").replace("data.csv", "data.libsvm").replace("schema.toml", "libsvm.toml"))
+        self.write(
+            "job.toml",
+            JOB.replace("logistic", "linear").replace("data.csv", "data.libsvm").replace("schema.toml", "libsvm.toml"))
         self.refuses("train", "job.toml", "--out", "run", "--quiet", says="must lie within the bound 1")
 
     def test_a_tiny_epsilon_works_and_warns(self):
         for epsilon in ("1e-4", "1e-8"):
-            result = self.json_of("train", "job.toml", "--set", "algorithm.name=sgd", "--set", f"privacy.epsilon={epsilon}", "--set",
-                                  f"privacy.ledger=ledger{epsilon}", "--out", f"run{epsilon}", "--quiet")
+            result = self.json_of("train", "job.toml", "--set", "algorithm.name=sgd", "--set",
+                                  f"privacy.epsilon={epsilon}", "--set", f"privacy.ledger=ledger{epsilon}", "--out",
+                                  f"run{epsilon}", "--quiet")
             self.assertTrue(result["privacy"]["claimed"])
-            self.assertTrue(any("expect a model that says little" in note for note in result["simulation"]["notes"]), result["simulation"]["notes"])
+            self.assertTrue(any("expect a model that says little" in note for note in result["simulation"]["notes"]),
+                            result["simulation"]["notes"])
 
     def test_a_tuned_model_says_how_it_was_made(self):
         self.write("job.toml", JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1.5"]\n')
@@ -508,7 +550,8 @@ class Private(CliTest):
         self.assertEqual(model["objective"]["l1_radius"], 1.5)
 
     def test_tuning_is_inside_the_claim(self):
-        self.write("job.toml", JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1|3", "algorithm.iterations=10|20"]\n')
+        self.write("job.toml",
+                   JOB + '[tune]\ntrials = 3\nchoices = ["model.l1_radius=1|3", "algorithm.iterations=10|20"]\n')
         result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
         self.assertTrue(result["privacy"]["claimed"])
         self.assertLessEqual(result["privacy"]["epsilon"], 2.0)
@@ -516,7 +559,8 @@ class Private(CliTest):
         self.assertTrue(any("chosen by private tuning" in note for note in result["simulation"]["notes"]))
         self.write("job.toml", JOB + '[tune]\nchoices = ["data.bound=1|3"]\n')
         self.refuses("train", "job.toml", "--out", "other", "--quiet", says="tune.choices")
-        self.write("job.toml", JOB.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", "") + '[tune]\nchoices = ["model.l2=1|3"]\n')
+        self.write("job.toml",
+                   JOB.replace("[privacy]\nepsilon = 2.0\ndelta = 1e-5\n", "") + '[tune]\nchoices = ["model.l2=1|3"]\n')
         self.refuses("train", "job.toml", "--out", "other", "--quiet", says="tune")
 
 

@@ -1,6 +1,7 @@
 # labels: slow faults
-"""Private jobs as daemons, as their sites see them: limits, what is charged, and what a kill leaves behind. PARLEY_LONG=1 kills a
-site before every single write to disk, PARLEY_FAULTS=100 makes a hundred runs with kills at random moments."""
+"""Private jobs as daemons, as their sites see them: limits, what is charged, and what a kill leaves behind.
+PARLEY_LONG=1 kills a site before every single write to disk, PARLEY_FAULTS=100 makes a hundred runs with kills at
+random moments."""
 import json
 import os
 import pathlib
@@ -49,15 +50,24 @@ class PrivateDaemons(PrivateTest):
         self.assertIsNone(privacy["ledger"])
         self.assertIn(privacy["statement"], self.model().decode())
         for name in self.PARTIES:
-            self.assertEqual([entry["kind"] for entry in self.entries(self.folder / name / "state" / "ledger")], ["budget", "plan"])
+            self.assertEqual([entry["kind"] for entry in self.entries(self.folder / name / "state" / "ledger")],
+                             ["budget", "plan"])
             self.succeeds("ledger", "verify", self.folder / name / "state" / "ledger")
             account = self.account(name)
-            self.assertIn("is 'together': logistic by fed-iter-ht, of north, south, asked for by the coordinator at 127.0.0.1:", account)
+            self.assertIn(
+                "is 'together': logistic by fed-iter-ht, of north, south, asked for by the coordinator at 127.0.0.1:",
+                account)
             self.assertIn("at most 8 noisy values or vectors for epsilon", account)
             self.assertNotIn("no privacy", account)
-            self.assertRegex(account, r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon \S+ of 1 and delta 1e-05 of 1e-05 are spent")
+            self.assertRegex(
+                account,
+                r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon \S+ of 1 and delta 1e-05 of "
+                r"1e-05 are spent"
+            )
             self.assertIn("over: 4 rounds answered", account)
-            self.assertRegex(account, r"ends; epsilon \S+ of 1 and delta 1e-05 of 1e-05 are spent on '\w+' in all, epsilon \S+ is left")
+            self.assertRegex(
+                account,
+                r"ends; epsilon \S+ of 1 and delta 1e-05 of 1e-05 are spent on '\w+' in all, epsilon \S+ is left")
         said = self.federation(job, "again", code=3, limits=ONE_RUN, without_privacy="false")
         self.assertIn("does not take part: its privacy budget ended", said)
         self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
@@ -74,7 +84,8 @@ class PrivateDaemons(PrivateTest):
         command = ("coordinate", job, "--listen", f"127.0.0.1:{self.port}", "--tls", "keys", "--out", "out")
         again = self.succeeds(*command)
         self.assertEqual(again.stdout, shown)
-        self.assertIn("of this job is over, and this is its result; another --out or --overwrite begins a new run", again.stderr)
+        self.assertIn("of this job is over, and this is its result; another --out or --overwrite begins a new run",
+                      again.stderr)
         self.assertEqual(self.succeeds(*command, "--json").stdout, told)
         self.assertEqual(self.model(), paid)
         self.assertEqual([self.plans(name) for name in self.PARTIES], [1, 1])
@@ -87,7 +98,9 @@ class PrivateDaemons(PrivateTest):
         paid = self.model()
         other = self.private_job(rounds=ROUNDS + 1)
         again = ("coordinate", other, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out")
-        self.refuses(*again, says="is a private model that a budget paid for, and is kept; name another --out, or --overwrite it")
+        self.refuses(
+            *again,
+            says="is a private model that a budget paid for, and is kept; name another --out, or --overwrite it")
         self.assertEqual(self.model(), paid)
         coordinator = self.coordinate(other, "out", "--overwrite")
         coordinator.kill()
@@ -123,7 +136,8 @@ class PrivateDaemons(PrivateTest):
 
     def test_nobody_was_missing_in_the_round_in_which_the_budget_ended(self):
         job = self.private_job(rounds=40)
-        job.write_text(job.read_text().replace("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n[labels]'))
+        job.write_text(job.read_text().replace(
+            "[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n[labels]'))
         self.federation(job, code=3, limits="epsilon = 0.6\ndelta = 1e-5\n")
         self.assertEqual(self.result()["stop_reason"], "budget-ended")
         self.assertEqual([note for note in self.result()["simulation"]["notes"] if " answered " in note], [])
@@ -165,7 +179,8 @@ class PrivateDaemons(PrivateTest):
         account = (state / "jobs.log").read_text()
         for lost in ("", account):  # what is kept of the run knows it too
             (state / "jobs.log").write_text(lost)
-            self.refuses("join", site, says="site.ledger: is not there, and private runs of this state folder were charged to it")
+            self.refuses("join", site,
+                         says="site.ledger: is not there, and private runs of this state folder were charged to it")
         for kept in state.glob("*.kept"):
             kept.unlink()
         self.refuses("join", site, says="site.ledger: is not there")
@@ -187,13 +202,15 @@ class PrivateDaemons(PrivateTest):
         self.federation(job, "again", limits=two_runs, without_privacy="false")
         (state / "ledger").rename(self.folder / "newest")
         (self.folder / "older").rename(state / "ledger")
-        self.refuses("join", self.site("north", limits=two_runs, without_privacy="false"), code=1, says="this is an older copy (of 2 entries)")
+        self.refuses("join", self.site("north", limits=two_runs, without_privacy="false"), code=1,
+                     says="this is an older copy (of 2 entries)")
         self.refuses("ledger", "verify", state / "ledger", code=1, says="put the newest copy back")
         (state / "ledger").rename(self.folder / "elsewhere")
         self.succeeds("ledger", "verify", self.folder / "elsewhere")  # whole by itself
         self.refuses("ledger", "verify", self.folder / "elsewhere", "--state", state, code=1, says="an older copy")
         (self.folder / "newest").rename(state / "ledger")
-        self.assertEqual(self.json_of("ledger", "verify", state / "ledger")["compared_with"], str(state / "ledger.head"))
+        self.assertEqual(
+            self.json_of("ledger", "verify", state / "ledger")["compared_with"], str(state / "ledger.head"))
         self.federation(job, "third", code=3, limits=two_runs, without_privacy="false")
 
     def test_a_daemon_whose_ledger_vanishes_gets_no_new_budget(self):
@@ -222,7 +239,8 @@ class PrivateDaemons(PrivateTest):
     def test_site_files_with_mistakes_are_refused(self):
         self.private_job()
         for limits, says in (("epsilon = 1.0", "give both or neither"), ("epsilon = 0\ndelta = 1e-5", "epsilon"),
-                             ("epsilon = 1\ndelta = 1", "delta"), ('neighbours = "replace"', "neighbours"), ("public_label = true", "did you mean")):
+                             ("epsilon = 1\ndelta = 1", "delta"), ('neighbours = "replace"', "neighbours"),
+                             ("public_label = true", "did you mean")):
             self.refuses("join", self.site("north", limits=limits), says=says)
 
 
@@ -237,7 +255,8 @@ class Clients(PrivateTest):
         self.assertTrue(privacy["claimed"])
         self.assertEqual((privacy["unit"], privacy["neighbours"], privacy["clients"]), ("client", "replace-one", 2))
         self.assertNotIn("records", privacy)
-        self.assertEqual(privacy["against"], "a coordinator that hands on keys as they are, together with one other client")
+        self.assertEqual(privacy["against"],
+                         "a coordinator that hands on keys as they are, together with one other client")
         self.assertLessEqual(privacy["epsilon"], 1.0)
         self.assertGreater(privacy["epsilon"], 0.99)
         self.assertEqual([(event["mechanism"], event["count"]) for event in privacy["events"]], [("gaussian", ROUNDS)])
@@ -270,18 +289,21 @@ class Clients(PrivateTest):
         self.refuses("train", job, says="data.test_fraction")
 
     def test_what_mixes_units_or_hides_nobody_is_refused(self):
-        for more, says in (("records = 100\n", "privacy.records"), ("derivative_bound = 1.0\n", "privacy.derivative_bound"),
-                           ('against = "everyone"\n', "privacy.against"),
-                           ('neighbours = "add-remove"\n', "privacy.neighbours")):
+        for more, says in (("records = 100\n", "privacy.records"), ("derivative_bound = 1.0\n",
+                                                                    "privacy.derivative_bound"),
+                           ('against = "everyone"\n', "privacy.against"), ('neighbours = "add-remove"\n',
+                                                                           "privacy.neighbours")):
             self.refuses("train", self.client_job(more=more), says=says)
         job = self.client_job()
         whole = job.read_text()
         for old, new, says in (("delta = 1e-5\n", "", "privacy.delta"), ("clip = 0.5\n", "", "algorithm.clip"),
-                               ("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 1\n[labels]', "rounds.on_missing"),
-                               (whole[whole.rindex("[[party]]"):], "", "at least two are needed")):
+                               ("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 1\n[labels]',
+                                "rounds.on_missing"), (whole[whole.rindex("[[party]]"):], "",
+                                                       "at least two are needed")):
             self.assertIn(old, whole)
             self.refuses("train", self.write("job.toml", whole.replace(old, new)), says=says)
-        single = self.write("one.toml", '[job]\ntask = "logistic"\n[algorithm]\nname = "sgd"\n[privacy]\nepsilon = 1.0\ndelta = 1e-5\nunit = "client"\n'
+        single = self.write("one.toml", '[job]\ntask = "logistic"\n[algorithm]\nname = "sgd"\n[privacy]\nepsilon = '
+                                        '1.0\ndelta = 1e-5\nunit = "client"\n'
                                         '[[party]]\nname = "north"\ndata = "north/stays.csv"\n')
         self.refuses("train", single, says="privacy.unit")
 
@@ -309,7 +331,8 @@ class Kills(PrivateTest):
     def ends_the_same(self, out):
         self.runs += 1
         self.assertEqual(self.learnt(out), self.expected)
-        self.assertEqual([self.plans(name) for name in self.PARTIES], [self.runs, self.runs], "each run is charged once at each site")
+        self.assertEqual([self.plans(name) for name in self.PARTIES], [self.runs, self.runs],
+                         "each run is charged once at each site")
         for name in self.PARTIES:
             self.succeeds("ledger", "verify", self.folder / name / "state" / "ledger")
 
@@ -382,7 +405,8 @@ class ColumnKills(Kills):
         """Not with the labels, which leave first and cost nothing."""
         for name in self.PARTIES:
             [charged] = [line for line in self.account(name).splitlines() if "is charged" in line]
-            self.assertRegex(charged, r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon [0-9.]+ of 1000 ")
+            self.assertRegex(
+                charged, r"is charged epsilon \S+ and delta 1e-05, entry 2 of the ledger; epsilon [0-9.]+ of 1000 ")
             self.assertNotIn("epsilon 0 of", charged)
 
     def test_a_finished_run_is_told_again_and_kept_though_its_model_is_elsewhere(self):

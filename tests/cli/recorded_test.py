@@ -1,9 +1,11 @@
 # labels: slow
-"""Jobs whose outputs were recorded: the same job and seed give the same bytes in every later version, unless a change says why not.
+"""Jobs whose outputs were recorded: the same job and seed give the same bytes in every later version, unless a change
+says why not.
 
-recorded.json holds a digest of each job's model files, of its result (no times, paths or version) and of its ledger's entries. It was
-written with the kernels that every machine has (PARLEY_CPU=baseline); the C library's exp and log use fused operations where the processor
-has them, so that a processor without them skips. `python3 recorded_test.py --record` writes it anew; name the reason in the commit.
+recorded.json holds a digest of each job's model files, of its result (no times, paths or version) and of its ledger's
+entries. It was written with the kernels that every machine has (PARLEY_CPU=baseline); the C library's exp and log use
+fused operations where the processor has them, so that a processor without them skips. `python3 recorded_test.py
+--record` writes it anew; name the reason in the commit.
 """
 import hashlib
 import json
@@ -17,10 +19,14 @@ import parley_cli
 from parley_cli import SOURCE, CliTest
 
 RECORDED = pathlib.Path(__file__).resolve().parent / "recorded.json"
-VOLATILE = {"version", "time", "path", "ledger", "seconds", "read_seconds", "wait_seconds", "total_seconds", "compute_seconds"}
+VOLATILE = {
+    "version", "time", "path", "ledger", "seconds", "read_seconds", "wait_seconds", "total_seconds", "compute_seconds"
+}
 PRIVATE = ["privacy.epsilon=2.0", "privacy.delta=1e-5"]
-EXAMPLES = {"logistic": "readmission/job.toml", "ball": "readmission/ball.toml", "private": "readmission/private.toml",
-          "rows": "hospitals/job.toml", "private rows": "hospitals/private.toml", "columns": "clinic-and-insurer/job.toml"}
+EXAMPLES = {
+    "logistic": "readmission/job.toml", "ball": "readmission/ball.toml", "private": "readmission/private.toml",
+    "rows": "hospitals/job.toml", "private rows": "hospitals/private.toml", "columns": "clinic-and-insurer/job.toml"
+}
 
 # name -> (example, settings; "-key": without the line of that key)
 JOBS = {
@@ -37,10 +43,13 @@ JOBS = {
     "greedy-cd, private": ("private", ["algorithm.name=greedy-cd", "-l1_radius", "model.l2=0.01"]),
     "coordinate-descent": ("logistic", ["algorithm.name=coordinate-descent", "-intercept"]),
     "coordinate-descent, private": ("private", ["algorithm.name=coordinate-descent", "-l1_radius", "model.l2=0.01"]),
-    "sgd": ("logistic", ["algorithm.name=sgd", "-intercept", "algorithm.iterations=50", "model.l1=0.0", "model.l2=0.01"]),
+    "sgd": ("logistic",
+            ["algorithm.name=sgd", "-intercept", "algorithm.iterations=50", "model.l1=0.0", "model.l2=0.01"]),
     "sgd, private": ("private", ["algorithm.name=sgd", "-l1_radius", "model.l2=0.01"]),
-    "sgd, add-remove": ("private", ["algorithm.name=sgd", "-l1_radius", "model.l2=0.01", "privacy.neighbours=add-remove",
-                                    "privacy.records=1500", "data.test_fraction=0"]),
+    "sgd, add-remove": ("private", [
+        "algorithm.name=sgd", "-l1_radius", "model.l2=0.01", "privacy.neighbours=add-remove", "privacy.records=1500",
+        "data.test_fraction=0"
+    ]),
     "fed-iter-ht": ("rows", []),
     "fed-ht": ("rows", ["algorithm.name=fed-ht"]),
     "distributed-iht": ("rows", ["algorithm.name=distributed-iht"]),
@@ -51,10 +60,14 @@ JOBS = {
     "admm-sharing": ("columns", []),
     "admm-sharing, private": ("columns", ["algorithm.iterations=5", "labels.public=true", *PRIVATE]),
     "bcfw": ("columns", ["algorithm.name=bcfw", "-l2", "model.l1_radius=4.0", "algorithm.iterations=50"]),
-    "bcfw, private": ("columns", ["algorithm.name=bcfw", "-l2", "-intercept", "model.l1_radius=4.0", "algorithm.iterations=5",
-                                  "algorithm.sketch=30", "algorithm.share=0.5", "labels.public=true", *PRIVATE]),
+    "bcfw, private": ("columns", [
+        "algorithm.name=bcfw", "-l2", "-intercept", "model.l1_radius=4.0", "algorithm.iterations=5",
+        "algorithm.sketch=30", "algorithm.share=0.5", "labels.public=true", *PRIVATE
+    ]),
     "dfw": ("columns", ["algorithm.name=dfw", "-l2", "model.l1_radius=4.0", "algorithm.iterations=50"]),
-    "admm-sharing, private, parts kept": ("columns", ["algorithm.iterations=5", "labels.public=true", "model.keep_parts=true", *PRIVATE]),
+    "admm-sharing, private, parts kept": ("columns", [
+        "algorithm.iterations=5", "labels.public=true", "model.keep_parts=true", *PRIVATE
+    ]),
 }
 
 
@@ -99,8 +112,11 @@ class Recorded(CliTest):
     def paid(self, entries):
         """What was charged for what, without run names and times."""
         if isinstance(entries, dict):
-            return {key: self.paid(one) for key, one in entries.items() if key in ("entries", "kind", "data_set", "epsilon", "delta", "plan",
-                                                                               "neighbours", "unit", "events", "steps")}
+            return {
+                key: self.paid(one)
+                for key, one in entries.items() if key in ("entries", "kind", "data_set", "epsilon", "delta", "plan",
+                                                           "neighbours", "unit", "events", "steps")
+            }
         return [self.paid(one) for one in entries] if isinstance(entries, list) else entries
 
     def setUp(self):

@@ -24,13 +24,16 @@ class SiteTest(FederationTest):
         if compiler is None:
             self.skipTest("needs a C compiler")
         built = self.folder / f"{name}.so"
-        subprocess.run([compiler, "-x", "c", "-shared", "-fPIC", "-o", built, pathlib.Path(__file__).with_name(f"{name}.c"), "-ldl"],
-                       check=True)
+        subprocess.run([
+            compiler, "-x", "c", "-shared", "-fPIC", "-o", built,
+            pathlib.Path(__file__).with_name(f"{name}.c"), "-ldl"
+        ], check=True)
         return {**os.environ, "LD_PRELOAD": str(built)}
 
     def private_job(self, rounds=4):
         job = self.split_by_rows(rounds=rounds, extra=PRIVACY)
-        job.write_text(job.read_text().replace("local_steps = 3\n", "local_steps = 2\nbatch = 20\n").replace("seed = 7\n", ""))
+        job.write_text(job.read_text().replace("local_steps = 3\n",
+                                               "local_steps = 2\nbatch = 20\n").replace("seed = 7\n", ""))
         return job
 
     def is_said(self, process, what):
@@ -65,7 +68,9 @@ class ChangedTable(SiteTest):
         change()
         north = self.join("north", **site)
         said = self.finish(coordinator, code=1)
-        self.assertIn("party 'north' does not take part: what it kept of this run is lost, or is not of this run or of its data", said)
+        self.assertIn(
+            "party 'north' does not take part: what it kept of this run is lost, or is not of this run or of its data",
+            said)
         self.assertIn("this site takes no part in the run", self.finish(north, code=1))
         self.assertRegex(self.account("north"), says)
         self.assertNotIn("is charged", self.account("north"))
@@ -86,12 +91,14 @@ class ChangedTable(SiteTest):
 
     def test_a_table_that_was_cut_is_refused_and_the_run_goes_on_with_the_first(self):
         job = self.split_by_rows(rounds=6)
-        self.check(job, self.cut, r"north/stays\.csv: is not the table that this run began with, and a run is of one table: bring that "
+        self.check(job, self.cut, r"north/stays\.csv: is not the table that this run began with, and a run is of one "
+                                  r"table: bring that "
                                   r"one back, or have the coordinator begin a new run \(another --out\)")
         self.assertEqual(self.model(), self.trained_here(job))
 
     def test_so_it_is_with_a_private_run(self):
-        self.check(self.private_job(), self.cut, "is not the table that this run began with", limits=MANY_RUNS, without_privacy="false")
+        self.check(self.private_job(), self.cut, "is not the table that this run began with", limits=MANY_RUNS,
+                   without_privacy="false")
 
     def test_a_value_that_changed_is_noticed_too(self):
         def change():
@@ -125,7 +132,8 @@ class BrokenDisk(SiteTest):
         parties.append(self.join("west"))
         said = self.finish(coordinator, code=1)
         self.assertIn(f"round 1: party 'north' gave no answer: {UNAVAILABLE}", said)
-        self.assertRegex(self.account("north"), r"round 1 not answered: .*\.kept: cannot be written: No space left on device")
+        self.assertRegex(self.account("north"),
+                         r"round 1 not answered: .*\.kept: cannot be written: No space left on device")
         self.assertNotIn("of another run", said + self.account("north"))
         full.unlink()
         self.finish(self.coordinate(job))
@@ -136,13 +144,15 @@ class BrokenDisk(SiteTest):
     def test_a_run_that_may_proceed_goes_on_without_a_site_whose_disk_is_full(self):
         full = self.folder / "full"
         env = {**self.library("faulty_disk"), "PARLEY_FULL": ".kept", "PARLEY_FULL_WHILE": str(full)}
-        job = self.split_by_rows(rounds=4, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n')
+        job = self.split_by_rows(rounds=4,
+                                 extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 60\nquorum = 2\n')
         coordinator = self.coordinate(job)
         self.join("north", env=env)
         self.is_said(coordinator, "north is ready")
         full.touch()
         parties = [self.join(name) for name in self.PARTIES[1:]]
-        self.assertIn(f"north gave no answer in round 1: {UNAVAILABLE}; the run goes on without it", self.finish(coordinator))
+        self.assertIn(f"north gave no answer in round 1: {UNAVAILABLE}; the run goes on without it",
+                      self.finish(coordinator))
         for party in parties:
             self.finish(party)
 
@@ -150,7 +160,8 @@ class BrokenDisk(SiteTest):
         full = self.folder / "full"
         full.touch()
         env = {**self.library("faulty_disk"), "PARLEY_FULL": "checkpoint", "PARLEY_FULL_WHILE": str(full)}
-        process = self.spawn("coordinate", self.split_by_rows(), "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", env=env)
+        process = self.spawn("coordinate", self.split_by_rows(), "--listen", "127.0.0.1:0", "--tls", "keys", "--out",
+                             "out", env=env)
         self.assertIn("out/checkpoint: cannot be written: No space left on device", self.finish(process, code=1))
         self.assertEqual(sorted(os.listdir(self.folder / "out")), ["in-use"])
 
@@ -167,7 +178,8 @@ class BrokenDisk(SiteTest):
         parties.append(self.join("west", **site))
         said = self.finish(coordinator, code=1)
         self.assertIn(f"round 1: party 'north' gave no answer: {UNAVAILABLE}", said)
-        self.assertRegex(self.account("north"), r"round 1 not answered: ledger .*ledger\.sqlite: is held by another process for too long")
+        self.assertRegex(self.account("north"),
+                         r"round 1 not answered: ledger .*ledger\.sqlite: is held by another process for too long")
         ledger.execute("ROLLBACK")
         self.finish(self.coordinate(job))
         for party in parties:
@@ -186,7 +198,8 @@ class BrokenDisk(SiteTest):
             self.join(name)
         north = self.join("north", env={**env, "PARLEY_NO_SYNC_FROM": "2"})
         self.assertIn(f"party 'north' does not take part: {UNAVAILABLE}", self.finish(coordinator, code=1))
-        self.assertIn("jobs.log: cannot be written; nothing leaves that is not accounted for", self.finish(north, code=1))
+        self.assertIn("jobs.log: cannot be written; nothing leaves that is not accounted for",
+                      self.finish(north, code=1))
 
 
 class LeftBehind(SiteTest):
@@ -194,7 +207,8 @@ class LeftBehind(SiteTest):
 
     def unfinished(self, folder):
         known = ("in-use", "jobs.log", "checkpoint", "model.json", "result.json", "finished")
-        return sorted(name for name in os.listdir(self.folder / folder) if name not in known and not name.endswith(".kept"))
+        return sorted(name for name in os.listdir(self.folder / folder)
+                      if name not in known and not name.endswith(".kept"))
 
     def killed(self, env, start, folder):
         """Kills a process before ever later writes until one leaves something unfinished."""

@@ -49,7 +49,8 @@ class Strangers(FederationTest):
         self.run_with(self.split_by_rows(rounds=6), lambda: self.dial(IDLE), preexec_fn=may_open(96))
 
     def test_it_does_so_beside_strangers_who_begin_to_speak_and_go_no_further(self):
-        self.run_with(self.split_by_rows(rounds=6), lambda: self.dial(IDLE, b"\x16\x03\x01"), preexec_fn=may_open(KEPT_OPEN))
+        self.run_with(self.split_by_rows(rounds=6), lambda: self.dial(IDLE, b"\x16\x03\x01"),
+                      preexec_fn=may_open(KEPT_OPEN))
 
     def test_it_does_so_when_the_limit_is_low_and_may_be_raised(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -70,8 +71,10 @@ class Strangers(FederationTest):
 
     def test_where_a_run_has_no_room_for_its_files_it_says_so_before_it_begins(self):
         job = self.split_by_rows()
-        process = self.spawn("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out", preexec_fn=may_open(40))
-        self.assertRegex(self.finish(process, code=1), r"40 open files are allowed here, and a run with 3 parties needs \d+; ulimit -n")
+        process = self.spawn("coordinate", job, "--listen", "127.0.0.1:0", "--tls", "keys", "--out", "out",
+                             preexec_fn=may_open(40))
+        self.assertRegex(self.finish(process, code=1),
+                         r"40 open files are allowed here, and a run with 3 parties needs \d+; ulimit -n")
 
 
 if __name__ == "__main__":

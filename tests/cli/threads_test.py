@@ -1,5 +1,5 @@
-"""Threads that wait hold no core: beside other work the default number of threads takes no more of the processor than one thread. How long
-it takes is measured by bench/threads.py."""
+"""Threads that wait hold no core: beside other work the default number of threads takes no more of the processor than
+one thread. How long it takes is measured by bench/threads.py."""
 import os
 import random
 import resource
@@ -33,13 +33,19 @@ class Waiting(CliTest):
     def setUp(self):
         super().setUp()
         self.write("job.toml", JOB)
-        self.write("schema.toml", "".join(f'[[column]]\nname = "x{j}"\ntype = "number"\nbound = 1\n' for j in range(COLUMNS)) +
-                   '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n')
+        self.write(
+            "schema.toml",
+            "".join(f'[[column]]\nname = "x{j}"\ntype = "number"\nbound = 1\n'
+                    for j in range(COLUMNS)) + '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n')
         for number, name in enumerate(SITES):
             draw = random.Random(number)
             rows = [[round(draw.uniform(-1, 1), 3) for _ in range(COLUMNS)] for _ in range(4000)]
-            self.write(f"{name}.csv", "\n".join([",".join([*(f"x{j}" for j in range(COLUMNS)), "y"]),
-                                                 *(",".join(map(str, [*row, int(row[0] > row[1])])) for row in rows)]) + "\n")
+            self.write(
+                f"{name}.csv", "\n".join([
+                    ",".join([*(f"x{j}"
+                                for j in range(COLUMNS)), "y"]), *(",".join(map(str, [*row, int(row[0] > row[1])]))
+                                                                   for row in rows)
+                ]) + "\n")
 
     def processor_time(self, *threads):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -38,19 +38,22 @@ class Train(CliTest):
         weights = {column["name"]: column["weight"] for column in model["columns"]}
         self.assertGreater(weights["prior_stays"], 0)
         self.assertLess(weights["ward=orthopaedics"], 0)
-        self.assertEqual(json.loads((self.folder / "run" / "result.json").read_text())["objective"], result["objective"])
+        self.assertEqual(
+            json.loads((self.folder / "run" / "result.json").read_text())["objective"], result["objective"])
 
     def test_same_job_and_seed_give_the_same_model_bytes(self):
         folder = self.example("readmission")
         for out in ("one", "two"):
             self.succeeds("train", folder / "job.toml", "--out", out, "--quiet")
-        self.assertEqual((self.folder / "one" / "model.json").read_bytes(), (self.folder / "two" / "model.json").read_bytes())
+        self.assertEqual((self.folder / "one" / "model.json").read_bytes(),
+                         (self.folder / "two" / "model.json").read_bytes())
 
     def test_threads_do_not_change_the_model(self):
         folder = self.example("readmission")
         for threads in ("1", "2"):
             self.succeeds("train", folder / "job.toml", "--out", threads, "--quiet", "--threads", threads)
-        self.assertEqual((self.folder / "1" / "model.json").read_bytes(), (self.folder / "2" / "model.json").read_bytes())
+        self.assertEqual((self.folder / "1" / "model.json").read_bytes(),
+                         (self.folder / "2" / "model.json").read_bytes())
 
     def test_frank_wolfe_stays_in_its_ball(self):
         folder = self.example("readmission")
@@ -66,7 +69,8 @@ class Train(CliTest):
         rows = ["id,a,b,y"]
         for i in range(60):
             kind = i % 3
-            rows.append(f"r{i},{1.0 if kind == 0 else 0.1 * (i % 5)},{1.0 if kind == 1 else 0.1 * (i % 4)},{'xyz'[kind]}")
+            rows.append(
+                f"r{i},{1.0 if kind == 0 else 0.1 * (i % 5)},{1.0 if kind == 1 else 0.1 * (i % 4)},{'xyz'[kind]}")
         self.write("data.csv", "\n".join(rows) + "\n")
         self.write("job.toml", JOB.format(task="softmax").replace("l2 = 0.1", "l2 = 0.001\nintercept = true"))
         result = self.json_of("train", "job.toml", "--out", "run", "--quiet")
@@ -80,7 +84,8 @@ class Train(CliTest):
         columns = "".join(f'[[column]]\nname = "{name}"\ntype = "{kind}"\n' for name, kind in kinds)
         self.write("s.toml", "[table]\nheader = false\n" + columns)
         rows = [(k, k % 3, k * k % 7, k % 5) for k in range(30)]
-        write = lambda name, cells: self.write(name, "".join(",".join(str(row[c]) for c in cells) + "\n" for row in rows))
+        write = lambda name, cells: self.write(name, "".join(",".join(str(row[c]) for c in cells) + "\n"
+                                                             for row in rows))
         write("data.csv", (0, 1, 2, 3))
         self.write("job.toml", JOB.format(task="linear") + 'schema = "s.toml"\n')
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
@@ -90,7 +95,8 @@ class Train(CliTest):
         self.assertEqual(answers("features.csv"), answers("data.csv"))
         for name, cells in (("no-id.csv", (1, 2, 3)), ("no-label.csv", (0, 1, 2))):
             write(name, cells)
-            self.refuses(*predict, name, says=f"{name}:1: the schema has 4 columns, the file has 3: the label or the id is missing")
+            self.refuses(*predict, name,
+                         says=f"{name}:1: the schema has 4 columns, the file has 3: the label or the id is missing")
 
     def test_predictions_are_written_through_links_and_never_over_a_pipe(self):
         readmission = self.example("readmission")
@@ -116,7 +122,8 @@ class Train(CliTest):
         before = [path.read_bytes() for path in kept]
         for model in ("m", "m/model.json"):
             for out in (table, "link.csv", "m/model.json", "m/result.json", "twin.json"):
-                self.refuses("predict", "--model", model, "--data", table, "--out", out, says=f"{out}: is the file to read")
+                self.refuses("predict", "--model", model, "--data", table, "--out", out,
+                             says=f"{out}: is the file to read")
         self.assertEqual([path.read_bytes() for path in kept], before)
 
     def test_what_is_not_taken_as_it_stands_in_a_file_is_said_on_stderr(self):
@@ -131,8 +138,10 @@ class Train(CliTest):
             narrow = self.succeeds(verb, "--model", "m", "--data", "narrow.libsvm", "--json")
             self.assertEqual((wider.stderr, narrow.stderr), (told, ""))
             self.assertEqual(json.loads(wider.stdout), json.loads(narrow.stdout))
-        result = self.json_of("train", "job.toml", "--set", "party.site.test=wider.libsvm", "--out", "tested", "--quiet")
-        self.assertIn("test file: 3 values of columns that the training data do not have were left out", result["notes"])
+        result = self.json_of("train", "job.toml", "--set", "party.site.test=wider.libsvm", "--out", "tested",
+                              "--quiet")
+        self.assertIn("test file: 3 values of columns that the training data do not have were left out",
+                      result["notes"])
 
     def test_columns_counted_from_zero_are_not_shifted_against_the_model(self):
         self.write("train.libsvm", "+1 1:1 2:0.5\n-1 1:-1\n+1 2:1\n-1 2:-1\n")
@@ -142,7 +151,8 @@ class Train(CliTest):
         told = "zero.libsvm:2: index: indices begin at 1 in the training data"
         for verb in ("predict", "evaluate"):
             self.refuses(verb, "--model", "m", "--data", "zero.libsvm", says=told)
-        self.refuses("train", "job.toml", "--set", "party.site.test=zero.libsvm", "--out", "tested", "--quiet", says=told)
+        self.refuses("train", "job.toml", "--set", "party.site.test=zero.libsvm", "--out", "tested", "--quiet",
+                     says=told)
         # A model that counts from 0 itself takes both.
         self.write("job.toml", JOB.format(task="logistic").replace("data.csv", "zero.libsvm"))
         self.succeeds("train", "job.toml", "--out", "z", "--quiet")
@@ -158,7 +168,8 @@ class Train(CliTest):
                 self.succeeds("train", "job.toml", "--set", f"labels.positive={positive}", "--out", "run", "--quiet")
                 classes = json.loads((self.folder / "run" / "model.json").read_text())["classes"]
                 self.assertEqual(float(classes[1]), float(positive.strip('"')))
-            self.refuses("train", "job.toml", "--set", "labels.positive=3", "--out", "none", "--quiet", says="no row has the positive class")
+            self.refuses("train", "job.toml", "--set", "labels.positive=3", "--out", "none", "--quiet",
+                         says="no row has the positive class")
         self.refuses("train", "job.toml", "--set", "labels.positive=true", "--quiet", says="labels.positive")
 
     def test_levels_and_rows_that_a_model_cannot_use_are_said(self):
@@ -167,11 +178,14 @@ class Train(CliTest):
         self.succeeds("train", "job.toml", "--out", "m", "--quiet")
         self.write("new.csv", "colour,size\ngreen,2\n")
         done = self.succeeds("predict", "--model", "m", "--data", "new.csv")
-        self.assertEqual(done.stderr, "parley: note: new.csv: column 'colour': 1 cell holds a level that is not listed, and counts as none\n")
+        self.assertEqual(
+            done.stderr,
+            "parley: note: new.csv: column 'colour': 1 cell holds a level that is not listed, and counts as none\n")
 
     def test_a_model_of_zeros_is_as_accurate_as_its_predictions(self):
         readmission = self.example("readmission")
-        self.succeeds("train", readmission / "job.toml", "--set", "model.l1=10", "--set", "model.intercept=false", "--out", "m", "--quiet")
+        self.succeeds("train", readmission / "job.toml", "--set", "model.l1=10", "--set", "model.intercept=false",
+                      "--out", "m", "--quiet")
         data = readmission / "clinic.csv"
         said = self.json_of("predict", "--model", "m", "--data", data)["predictions"]
         with open(data, newline="") as file:
@@ -193,7 +207,8 @@ class Train(CliTest):
         for key in ("precision", "recall", "f1"):
             self.assertAlmostEqual(metrics["support"][key], 2 / 3)
         self.assertIn("spurious", self.succeeds(*evaluate, "truth.json").stdout)
-        self.write("parties.json", json.dumps({"parties": [{"coefficients": {"a": 1, "b": 0}}, {"coefficients": {"a": -1, "b": 2}}]}))
+        self.write("parties.json",
+                   json.dumps({"parties": [{"coefficients": {"a": 1, "b": 0}}, {"coefficients": {"a": -1, "b": 2}}]}))
         self.assertEqual(self.json_of(*evaluate, "parties.json")["metrics"]["support"]["true_positives"], 2)
         self.write("other.json", json.dumps({"coefficients": {"x1": 1}}))
         self.refuses(*evaluate, "other.json", says="other.json: coefficients: names no column of the model (got 'x1')")
@@ -204,11 +219,13 @@ class Train(CliTest):
         self.write("data.csv", "a,b,y\n1,0,1\n0,1,0\n2,1,2\n0,3,3\n1,1,4\n")
         self.write("job.toml", JOB.format(task="linear").replace('"exact"', '"frank-wolfe"'))
         for iterations, every in ((10000, 1), (25001, 3)):
-            objective = self.json_of("train", "job.toml", "--out", "m", "--quiet", "--set", "model.l1_radius=1", "--set", "algorithm.step=open-loop",
-                                     "--set", "algorithm.gap_tolerance=0", "--set", f"algorithm.iterations={iterations}")["objective"]
+            objective = self.json_of("train", "job.toml", "--out", "m", "--quiet", "--set", "model.l1_radius=1",
+                                     "--set", "algorithm.step=open-loop", "--set", "algorithm.gap_tolerance=0", "--set",
+                                     f"algorithm.iterations={iterations}")["objective"]
             self.assertEqual(objective["history_every"], every)
             self.assertLessEqual(len(objective["history"]), 10001)
-            self.assertEqual(len(objective["history"]), len(range(0, iterations, every)) + ((iterations - 1) % every != 0))
+            self.assertEqual(len(objective["history"]),
+                             len(range(0, iterations, every)) + ((iterations - 1) % every != 0))
 
     def test_a_table_needs_no_id_to_be_predicted(self):
         folder = self.example("readmission")
@@ -228,7 +245,9 @@ class Train(CliTest):
         self.write("job.toml", JOB.format(task="squared-hinge"))
         self.succeeds("train", "job.toml", "--out", "run", "--quiet")
         weight = json.loads((self.folder / "run/model.json").read_text())["columns"][0]["weight"]
-        header, *rows = (line.split(",") for line in self.succeeds("predict", "--model", "run", "--data", "data.csv").stdout.splitlines())
+        header, *rows = (
+            line.split(",")
+            for line in self.succeeds("predict", "--model", "run", "--data", "data.csv").stdout.splitlines())
         self.assertEqual(header, ["id", "prediction", "decision"])
         self.assertEqual([row[1] for row in rows], ["b", "b", "a", "a"])
         self.assertEqual([float(row[2]) for row in rows], [weight * a for a in (1, 2, -1, -2)])
@@ -251,14 +270,17 @@ class Train(CliTest):
         self.write("schema.toml", '[table]\nformat = "libsvm"\n')
         for algorithm in ("exact", "sgd", "frank-wolfe"):
             ball = ("--set", "model.l1_radius=1") if algorithm == "frank-wolfe" else ()
-            self.write("job.toml", JOB.format(task="logistic").replace('"exact"', f'"{algorithm}"').replace("data.csv", "train.libsvm")
-                       + 'schema = "schema.toml"\n')
+            self.write(
+                "job.toml",
+                JOB.format(task="logistic").replace('"exact"', f'"{algorithm}"').replace("data.csv", "train.libsvm") +
+                'schema = "schema.toml"\n')
             self.succeeds("train", "job.toml", "--out", "run", "--quiet", *ball)
             kept = {path.name: path.read_bytes() for path in (self.folder / "run").iterdir()}
             pipe = self.folder / f"{algorithm}.libsvm"
             os.mkfifo(pipe)
-            run = subprocess.Popen([BINARY, "train", "job.toml", "--out", "run", "--set", f"party.site.data={pipe.name}", *ball],
-                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            run = subprocess.Popen(
+                [BINARY, "train", "job.toml", "--out", "run", "--set", f"party.site.data={pipe.name}", *ball],
+                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             with open(pipe, "w") as data:  # waits for the reader
                 run.send_signal(signal.SIGINT)
                 data.write((self.folder / "train.libsvm").read_text())
@@ -268,13 +290,15 @@ class Train(CliTest):
             self.assertEqual({path.name: path.read_bytes() for path in (self.folder / "run").iterdir()}, kept)
 
     def test_a_run_that_is_interrupted_keeps_its_best_model(self):
-        self.succeeds("data", "generate", "sparse-regression", "--out", "big", "--rows", "3000", "--columns", "3000", "--seed", "1")
+        self.succeeds("data", "generate", "sparse-regression", "--out", "big", "--rows", "3000", "--columns", "3000",
+                      "--seed", "1")
         job = (self.folder / "big" / "job.toml").read_text()
         self.assertIn("[algorithm]", job)
-        run = subprocess.Popen(
-            [BINARY, "train", "big/job.toml", "--out", "run", "--set", "algorithm.name=frank-wolfe", "--set", "model.l1_radius=5",
-             "--set", "model.l1=0", "--set", "algorithm.iterations=2000000000", "--set", "algorithm.gap_tolerance=1e-300"],
-            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        run = subprocess.Popen([
+            BINARY, "train", "big/job.toml", "--out", "run", "--set", "algorithm.name=frank-wolfe", "--set",
+            "model.l1_radius=5", "--set", "model.l1=0", "--set", "algorithm.iterations=2000000000", "--set",
+            "algorithm.gap_tolerance=1e-300"
+        ], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         # The first plain progress line says that training is under way.
         line = run.stderr.readline()
         run.send_signal(signal.SIGINT)
@@ -418,7 +442,10 @@ class Usage(CliTest):
         self.refuses("trian", says="did you mean 'train'?")
 
     def test_every_verb_shows_an_example(self):
-        for verb in (["train"], ["predict"], ["evaluate"], ["data", "describe"], ["data", "split"], ["data", "generate"], ["data", "convert"]):
+        for verb in (["train"], ["predict"], ["evaluate"], ["data",
+                                                            "describe"], ["data",
+                                                                          "split"], ["data",
+                                                                                     "generate"], ["data", "convert"]):
             text = self.succeeds(*verb, "--help").stdout
             self.assertRegex(text, "[Ee]xamples?:", verb)
             self.assertIn("parley " + " ".join(verb), text)

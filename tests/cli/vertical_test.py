@@ -89,7 +89,8 @@ class Columns(CliTest):
     def test_what_goes_up_is_indices_and_columns_that_are_needed(self):
         job = self.split("a9a", (66, 57))
         for sketch in (100, 326):
-            result = self.trained(job, f"algorithm.sketch={sketch}", "algorithm.sketch_kind=osnap", "algorithm.iterations=50")
+            result = self.trained(job, f"algorithm.sketch={sketch}", "algorithm.sketch_kind=osnap",
+                                  "algorithm.iterations=50")
             said = result["communication"]["per_party"][1]
             columns = json.loads((self.folder / "out" / "part-2" / "model.json").read_text())["columns"]
             distinct = sum(1 for column in columns if column["weight"])

@@ -15,8 +15,10 @@ def check(path):
     wanted = re.match(r"// must (say: (.*)|compile)", path.read_text().splitlines()[0])
     if not wanted:
         return f"{path.name}: the first line says neither 'must say: ...' nor 'must compile'"
-    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-fmax-errors=20", f"-I{source / 'src'}", f"-I{build / 'generated'}", str(path)],
-                          capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    done = subprocess.run([
+        compiler, "-std=c++20", "-fsyntax-only", "-fmax-errors=20", f"-I{source / 'src'}", f"-I{build / 'generated'}",
+        str(path)
+    ], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     if wanted[1] == "compile":
         return None if done.returncode == 0 else f"{path.name}: does not compile:\n{done.stderr[:800]}"
     if done.returncode == 0:
