@@ -166,7 +166,7 @@ class Daemons(FederationTest):
                      "out", says="is more than the job's 3 parties")
 
     def test_a_run_that_proceeds_tells_who_was_missing_and_how_often(self):
-        job = self.split_by_rows(rounds=1, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 5\nquorum = 2\n')
+        job = self.split_by_rows(rounds=1, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 2\nquorum = 2\n')
         coordinator = self.coordinate(job)
         west = self.join("west")
         while "west is ready" not in "".join(coordinator.lines):
@@ -183,7 +183,7 @@ class Daemons(FederationTest):
         self.assertEqual(result["notes"][0], "party 'west' answered 0 of 1 round")
         self.assertIn("note: party 'west' answered 0 of 1 round", coordinator.stdout.read())
         # The time is spent on waiting.
-        self.assertGreater(result["time"]["wait_seconds"], 4)
+        self.assertGreater(result["time"]["wait_seconds"], 1)
         self.assertLess(result["time"]["compute_seconds"], result["time"]["wait_seconds"])
         self.assertAlmostEqual(result["time"]["compute_seconds"] + result["time"]["wait_seconds"],
                                result["time"]["total_seconds"], places=6)
