@@ -78,8 +78,8 @@ data = "table.csv"
                             ('size,colour,y\n"1,234",red,1\n"2,345,678",blue,2\n3,red,3\n"4,000",blue,4\n', "1,234")):
             self.write("table.csv", table)
             said = self.json_of("data", "describe", "table.csv")
-            remedy = ("column 'size' looks like numbers with commas; write them with a decimal point and no other marks "
-                      f"(got '{cell}')")
+            remedy = ("column 'size' looks like numbers with commas; write them with a decimal point and no other "
+                      f"marks (got '{cell}')")
             self.assertEqual([note for note in said["notes"] if "commas" in note], [remedy + ": drafted as a category"])
             told = self.refuses("train", "job.toml", "--out", "run", "--quiet",
                                 says="table.csv: size: looks like numbers with commas")
