@@ -55,7 +55,6 @@ double noise_floor(double rho, double share, const SelectionShape& shape, double
 
 Result<SuggestedSelection> suggested_selection(double rho, const SelectionShape& shape, const BcfwSettings& settings) {
   const double largest = kLargestFloor * shape.bound * shape.derivative_bound;
-  SuggestedSelection suggested;
   const auto share_at = [&](double steps) {
     if (settings.share) return *settings.share;
     const double columns = columns_sent(shape.columns, steps, settings);
