@@ -81,7 +81,7 @@ class OwnParty {
 
   Result<rounds::Admission> admit(const rounds::Opening& opening) {
     PARLEY_CHECK(same_.as_in(opening));
-    if (job_.privacy) {
+    if (jobs::pays(job_, member_.table.number)) {
       // Ranks may lie on different machines, or on one disk: each has a ledger of its own.
       jobs::Job at_rank = job_;
       at_rank.privacy->ledger = (fs::path(job_.privacy->ledger) / member_.table.party).string();

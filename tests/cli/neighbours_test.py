@@ -133,8 +133,9 @@ class Neighbours(CliTest):
                 if not any(re.fullmatch(pattern, shown) for pattern in patterns):
                     self.fail(f"{label}: {name}: one record decides {path!r}: {a.get(path)!r} against {b.get(path)!r}")
 
-    def check(self, label, write, job, tables, released=(RELEASED,)):
-        """A run on the first of the tables against one on each of the others; from one seed, so that nothing but data differ."""
+    def check(self, label, write, job, tables, released=(RELEASED,), claiming=None):
+        """A run on the first of the tables against one on each of the others; from one seed, so that nothing but data differ.
+        `claiming`: the parties whose parts something is claimed of; none given: every one."""
         runs = []
         for number, rows in enumerate(tables):
             folder = self.folder / f"{label.replace(' ', '-')}-{number}"
@@ -157,8 +158,10 @@ class Neighbours(CliTest):
             self.assertNotIn(field, result)
         models = [json.loads(text) for name, text in claimed.items() if name.endswith("model.json")]
         for model in models:
-            self.assertIs(model["privacy"]["claimed"], True)
-            self.assertIs(model["privacy"]["covered"], "keep_parts" not in job)
+            part = model.get("part", {}).get("party")
+            claims = claiming is None or part is None or part in claiming
+            self.assertIs(model["privacy"]["claimed"], claims)
+            self.assertIs(model["privacy"]["covered"], claims and "keep_parts" not in job)
             self.assertTrue(model["privacy"]["statement"])
         return models
 
@@ -251,6 +254,38 @@ class Neighbours(CliTest):
                 self.check(f"{algorithm.name} kept", write, self.job(algorithm, kept, "", "", parties), tables,
                            # Not covered, and each file says so (check()): what the parts weigh stands nowhere else.
                            ({"model.json": RELEASED["model.json"]},))
+
+    def test_labels_that_leave_with_noise(self):
+        """Labels alone: neighbours differ in them and in nothing else. Whole records: in everything."""
+        half = COLUMNS // 2
+
+        def write(folder, rows):
+            (folder / "a.csv").write_text(csv(rows, range(half), True))
+            (folder / "b.csv").write_text(csv(rows, range(half, COLUMNS), False))
+            columns = SCHEMA.split("[[column]]")[1:]
+            (folder / "a.toml").write_text("".join("[[column]]" + column for column in columns[:half]) + LABEL)
+            (folder / "b.toml").write_text("".join("[[column]]" + column for column in columns[half:]))
+
+        parties = ('[[party]]\nname = "a"\ndata = "a.csv"\nschema = "a.toml"\n'
+                   '[[party]]\nname = "b"\ndata = "b.csv"\nschema = "b.toml"\n')
+        same = usual(1)
+        flipped = [[(1 - label if i in which else label, values) for i, (label, values) in enumerate(same)]
+                   for which in ((0,), (RECORDS - 1,), (17,))]
+        vertical = [algorithm for algorithm in catalog() if algorithm.partition == "vertical"]
+        self.assertGreaterEqual(len(vertical), 4)
+        for algorithm in vertical:
+            model = None
+            for noise in ("randomised-response", "laplace"):
+                labels = f'[labels]\nparty = "a"\ncolumn = "y"\nprivacy = "{noise}"\n'
+                alone = lambda m: self.job(algorithm, m, 'unit = "label"\n', "", labels + parties)
+                model = model or self.first_model(algorithm, write, alone)
+                with self.subTest(algorithm=algorithm.name, noise=noise, unit="label"):
+                    self.check(f"{algorithm.name} {noise} label", write, alone(model), [same, *flipped], claiming=("a",))
+                if not algorithm.private:
+                    continue
+                with self.subTest(algorithm=algorithm.name, noise=noise, unit="record"):
+                    job = self.job(algorithm, model, "", "", labels + "epsilon = 1.0\n" + parties)
+                    self.check(f"{algorithm.name} {noise} record", write, job, [same, *neighbours(same, "replace-one")])
 
     def refuses_to_keep(self, write, job):
         """Whether an algorithm has no exact parts to keep, and says so."""

@@ -120,6 +120,64 @@ class Columns(Parity):
                         run, job_run = (json.loads(path.read_text())["provenance"]["run"] for path in (kept, here))
                         self.assertEqual(kept.read_text(), here.read_text().replace(job_run, run), "but for the run's id")
 
+    # Every job of noisy labels, its site limits of the party with the labels, and those of the other.
+    NOISY = (('[privacy]\nepsilon = 1.0\ndelta = 1e-5\nunit = "label"\n', "", 'unit = "label"\n' + "epsilon = 1.0\ndelta = 1e-5\n", ""),
+             (PRIVACY, "epsilon = 0.5\n", "epsilon = 2.0\ndelta = 1e-5\n", "epsilon = 2.0\ndelta = 1e-5\n"))
+
+    def test_labels_that_leave_with_noise(self):
+        """Labels of a site that says public_labels = false, in words that no site needs to say."""
+        for privacy, share, clinic, insurer in self.NOISY:
+            for algorithm in of_several_parties("vertical"):
+                if share and not algorithm.private:
+                    continue
+                for noise in ("randomised-response", "laplace"):
+                    with self.subTest(algorithm=algorithm.name, unit="record" if share else "label", noise=noise):
+                        job = self.job_for(algorithm, 8, privacy if share else "")
+                        text = job.read_text().replace("public = true\n", "")
+                        text = text.replace("[labels]\n", f'[labels]\nprivacy = "{noise}"\n{share}')
+                        job.write_text(text if share else text + privacy)
+                        sites = {name: {**self.columns_of(name), "limits": limits}
+                                 for name, limits in (("clinic", clinic), ("insurer", insurer))}
+                        self.check_labels(job, bool(share), sites, algorithm, noise == "laplace")
+
+    def check_labels(self, job, records, sites, algorithm, over_mpi):
+        self.clean()
+        self.trained_here(job, "here", *self.ledger("here", True), algorithm=algorithm)
+        coordinator = self.coordinate(job)
+        daemons = [self.join(name, **sites[name]) for name in self.PARTIES]
+        self.finish(coordinator)
+        for daemon in daemons:
+            self.finish(daemon)
+        self.same_report("here", "out", True)
+        self.same_ledger("clinic", self.folder / "clinic" / "state" / "ledger")
+        if records:
+            self.same_ledger("insurer", self.folder / "insurer" / "state" / "ledger")
+        else:
+            self.assertEqual(self.plans("insurer"), 0, "it has nothing to pay for")
+        for p, kept in enumerate(self.kept_parts()):
+            self.assertEqual(self.part(kept), self.part(self.folder / "here" / f"part-{p + 1}" / "model.json"))
+        if (over_mpi or LONG) and self.mpi():
+            self.over_mpi(job, True)
+            self.same_report("here", "ranks", True)
+
+    def test_a_site_says_whether_its_labels_leave_and_how(self):
+        """A budget for records is none for labels, and the other way round; features that leave need the site's word."""
+        job = self.split_by_columns(4)
+        job.write_text(job.read_text().replace("[labels]\n", '[labels]\nprivacy = "laplace"\nepsilon = 1.0\n'))
+        budget = "epsilon = 1.0\ndelta = 1e-5\n"
+        for clinic, insurer, says in (({"limits": budget}, {}, "limits.unit"),
+                                      ({"limits": budget + 'unit = "label"\n', "without_privacy": "false"}, {}, "limits.without_privacy"),
+                                      ({"limits": budget + 'unit = "label"\n'}, {"without_privacy": "false"}, "limits.without_privacy")):
+            self.clean()
+            coordinator = self.coordinate(job)
+            daemons = [self.join(name, **{**self.columns_of(name), **more}) for name, more in (("clinic", clinic), ("insurer", insurer))]
+            self.finish(coordinator, 1)
+            for daemon in daemons:
+                daemon.kill()
+                daemon.wait()
+            self.assertIn(says, self.account("clinic") + self.account("insurer"))
+            self.assertEqual(self.plans("clinic"), 0)
+
 
 if __name__ == "__main__":
     unittest.main()

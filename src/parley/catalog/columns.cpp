@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/algorithms/vertical/label_release.h"
 #include "parley/algorithms/vertical/ridge_factor.h"
 #include "parley/algorithms/vertical/shared_feature.h"
 #include "parley/catalog/classes.h"
@@ -18,13 +19,11 @@ namespace parley::catalog {
 
 namespace {
 
-bool holds_labels(const jobs::Job& job, int party) {
-  return job.labels.party.empty() ? party == 0 : job.parties[static_cast<std::size_t>(party)].name == job.labels.party;
-}
+using jobs::holds_labels;
 
 // Whether the weights that a party ends with are released, and so covered.
 bool releases_parts(const jobs::Job& job) {
-  return job.privacy && !job.keep_parts;
+  return jobs::protects_records(job) && !job.keep_parts;
 }
 
 // Classes are known where the labels are. A party that never learns their names calls them -1 and +1, also where it
@@ -54,13 +53,15 @@ void add_constant(std::vector<double>& weights, std::span<const double> paramete
 
 algorithms::ColumnShare Columns::share_of(const jobs::Job& job, const PartyTable& table) {
   const bool constant = job.objective.intercept == glm::Intercept::kPenalised && !table.train.labels.values.empty();
-  return {table.features, table.train.labels.values, constant, table.terms.get()};
+  if (!table.noisy_labels) return {table.features, table.train.labels.values, constant, table.terms.get()};
+  return {table.features, {}, constant, table.terms.get(), table.noisy_labels};
 }
 
 Result<void> Columns::check(const jobs::Job& job) const {
   if (job.data.unit_rows)
     return fail(bad_input({job.file, 0, "data.unit_rows"},
                           "no party knows the norm of a whole record; leave it out for parties that hold columns"));
+  if (job.labels.noise) PARLEY_CHECK(algorithms::LabelRelease::check(job.objective.task, *job.labels.noise));
   return {};
 }
 
@@ -173,7 +174,7 @@ Result<double> Columns::objective(const jobs::Job& job, const Running& running) 
   std::span<const double> held = running.parameters;
   for (std::size_t p = 0; p < running.tables.size(); ++p) {
     const algorithms::ColumnShare share = share_of(job, *running.tables[p]);
-    if (!share.labels.empty()) labels = &running.tables[p]->train.labels.values;
+    if (share.holds_labels()) labels = &running.tables[p]->train.labels.values;
     Part part;
     if (running.parameters.empty()) {
       PARLEY_TRY(part, part_at(*running.parties[p]));

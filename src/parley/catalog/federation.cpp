@@ -40,9 +40,10 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
   algorithms::RunTerms terms{.objective = objective_of(job, classes),
                              .seed = seed_of(job),
                              .parties = static_cast<int>(job.parties.size()),
-                             .is_private = job.privacy.has_value(),
+                             .is_private = jobs::protects_records(job),
                              .calibration = job.privacy ? job.privacy->calibration : privacy::Calibration::kProved,
-                             .public_labels = job.labels.declared_public,
+                             .public_labels = job.labels.declared_public || job.labels.noise.has_value(),
+                             .label_noise = job.labels.noise,
                              .keep_parts = job.keep_parts,
                              .run = run};
   if (!job.privacy) return terms;
@@ -65,7 +66,7 @@ Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job,
                      .columns = static_cast<std::size_t>(said.column_count),
                      .row_norm = said.row_norm,
                      .labels = said.labels});
-    if (said.plan.empty()) continue;
+    if (said.plan.empty() || !jobs::protects_records(job)) continue;
     PARLEY_TRY(facts.back().plan, privacy::parse_plan(said.plan, said.party + " (plan)"));
   }
   return facts;

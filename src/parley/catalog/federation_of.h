@@ -23,7 +23,7 @@ class FederationOf final : public Split {
     PARLEY_CHECK(Split::check(job));
     const algorithms::RunTerms terms = terms_of(job, {"-1", "+1"});  // names decide nothing here
     PARLEY_CHECK(Algorithm::make(terms, settings_));
-    return job.privacy ? Algorithm::check_private(terms, settings_) : Result<void>{};
+    return jobs::protects_records(job) ? Algorithm::check_private(terms, settings_) : Result<void>{};
   }
 
   Result<std::unique_ptr<rounds::Responder>> responder(const jobs::Job& job, const PartyTable& table,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "parley/algorithms/parts/private_terms.h"
+#include "parley/algorithms/vertical/column_share.h"
 #include "parley/catalog/classes.h"
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
@@ -40,7 +41,8 @@ struct PartyTable {
   linalg::Matrix features;  // of `train`, scaled; of a private run on its grid
   bool aligned = false;     // its records are those of the other parties, in the same order
   std::string run;          // which run of which job it is read for, as this party was told; empty: by its own process
-  std::shared_ptr<const algorithms::PrivateTerms> terms;  // of a private run
+  std::shared_ptr<const algorithms::PrivateTerms> terms;         // of a private run
+  std::shared_ptr<const algorithms::LabelRelease> noisy_labels;  // where `train.labels` leave with noise of their own
 };
 
 // The table of a job's only party.

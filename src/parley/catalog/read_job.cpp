@@ -39,7 +39,10 @@ jobs::Partition Method::partition() const {
 }
 
 void Method::check(Toml& toml, const jobs::Job& job) const {
-  if (!job.privacy) return;
+  if (job.labels.noise && !row_.noisy_labels)
+    toml.table("labels").reject(
+        "privacy", fmt::format("only {} learn from labels that left with noise", listed(&Row::noisy_labels, ", ")));
+  if (!jobs::protects_records(job)) return;
   if (job.privacy->smoothness == privacy::Smoothness::kPrivate && !row_.private_smoothness)
     toml.table("privacy").reject("smoothness", fmt::format("only {} take steps by smoothness constants; use \"bounds\"",
                                                            listed(&Row::private_smoothness, " and ")));

@@ -108,11 +108,12 @@ Result<void> check_rows(const Job& job, int party, const Introduction& said) {
 }
 
 // A private run whose cost nobody could state is not begun.
-Result<void> check_plan(const Job& job, const Introduction& said) {
-  if (!job.privacy)
+Result<void> check_plan(const Job& job, int party, const Introduction& said) {
+  if (!pays(job, party))
     return said.plan.empty() && said.epsilon == 0 && said.delta == 0 && said.derivative_bound == 0
                ? Result<void>{}
-               : untrue("a plan of charges, and the run is not private");
+               : untrue(job.privacy ? "a plan of charges, and it releases nothing that is paid for"
+                                    : "a plan of charges, and the run is not private");
   if (said.plan.size() > kLongestPlan) return untrue(fmt::format("a plan of {} bytes", said.plan.size()));
   const auto plan = privacy::parse_plan(said.plan, "plan");
   if (!plan || plan->events.empty() || plan->events.size() > kMostEvents || plan->neighbours != job.privacy->neighbours)
@@ -148,7 +149,7 @@ Result<void> check_facts(const Job& job, int party, const Introduction& said) {
   PARLEY_CHECK(check_row_norm(job, said));
   PARLEY_CHECK(check_rows(job, party, said));
   PARLEY_CHECK(check_schema_of(said));
-  return check_plan(job, said);
+  return check_plan(job, party, said);
 }
 
 Result<void> check_model_size(const Job& job, const Introduction& said) {

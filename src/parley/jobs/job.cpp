@@ -70,8 +70,9 @@ void read_privacy(Toml settings, PrivacySection& section) {
   settings.number("epsilon", section.epsilon, above(0));
   if (settings.number("delta", section.delta, above(0)) && !(*section.delta < 1))
     settings.reject("delta", "must be below 1");
-  settings.choice<privacy::Unit>("unit", section.unit,
-                                 {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
+  settings.choice<privacy::Unit>(
+      "unit", section.unit,
+      {{"record", privacy::Unit::kRecord}, {"label", privacy::Unit::kLabel}, {"client", privacy::Unit::kClient}});
   settings.choice<privacy::Neighbours>(
       "neighbours", section.neighbours,
       {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
@@ -141,6 +142,57 @@ void check_hidden_count(Toml& toml, const Job& job) {
     toml.reject("tune",
                 "picks validation rows by their number in the table, which changes when add-remove takes one away; use "
                 "replace-one");
+}
+
+// Labels that leave with noise of their own. Their epsilon is a part of the run's where whole records are protected, and
+// all of it where nothing else is.
+void read_label_noise(Toml& toml, Job& job) {
+  using Mechanism = privacy::LabelNoise::Mechanism;
+  Toml labels = toml.table("labels");
+  if (labels.has("privacy")) {
+    job.labels.noise.emplace();
+    labels.choice<Mechanism>(
+        "privacy", job.labels.noise->mechanism,
+        {{"randomised-response", Mechanism::kRandomisedResponse}, {"laplace", Mechanism::kLaplace}});
+    if (job.labels.declared_public)
+      labels.reject("privacy", "contradicts labels.public = true: labels leave with noise or as they are");
+  }
+  std::optional<double> epsilon;
+  labels.number("epsilon", epsilon, above(0));
+  if (!job.labels.noise) {
+    if (epsilon) labels.reject("epsilon", "is of the noise that labels leave with; name it in labels.privacy");
+    if (job.privacy && job.privacy->unit == privacy::Unit::kLabel)
+      toml.table("privacy").reject(
+          "unit", "\"label\" protects labels and nothing else: say how they leave in labels.privacy", "label");
+    return;
+  }
+  if (!job.privacy && !epsilon) labels.require("epsilon");
+  if (!job.privacy) {
+    job.privacy.emplace();
+    job.privacy->epsilon = epsilon.value_or(1);
+    job.privacy->unit = privacy::Unit::kLabel;
+  }
+  const bool alone = job.privacy->unit == privacy::Unit::kLabel;
+  const double whole = job.privacy->epsilon;
+  if (!alone && !epsilon) labels.require("epsilon");
+  if (epsilon && !alone && !(*epsilon < whole))
+    labels.reject("epsilon", fmt::format("is a part of privacy.epsilon, {}, and must be below it", whole),
+                  fmt::format("{}", *epsilon));
+  if (epsilon && alone && *epsilon != whole)
+    labels.reject("epsilon", fmt::format("is all that the run spends, and privacy.epsilon says {}", whole),
+                  fmt::format("{}", *epsilon));
+  job.labels.noise->epsilon = epsilon.value_or(whole);
+}
+
+// Where labels are all that is protected, what is about records means nothing.
+void check_label_unit(Toml& toml, const Job& job) {
+  if (job.privacy->unit != privacy::Unit::kLabel || !toml.has("privacy")) return;
+  Toml privacy = toml.table("privacy");
+  for (const char* key : {"records", "derivative_bound", "smoothness", "calibration", "against"})
+    if (privacy.has(key)) privacy.reject(key, "is about records; the unit of this job is the label");
+  if (job.privacy->neighbours != privacy::Neighbours::kReplaceOne)
+    privacy.reject("neighbours", "a label is replaced by another, and the number of them is public: replace-one only");
+  if (job.keep_parts) toml.table("model").reject("keep_parts", "is about records; the unit of this job is the label");
 }
 
 // Where a whole client is the unit, what the job would state about records means nothing: a job speaks of one unit.
@@ -256,6 +308,18 @@ std::string_view name(Partition partition) {
   return "?";
 }
 
+bool holds_labels(const Job& job, int party) {
+  return job.labels.party.empty() ? party == 0 : job.parties[static_cast<std::size_t>(party)].name == job.labels.party;
+}
+
+bool protects_records(const Job& job) {
+  return job.privacy && job.privacy->unit != privacy::Unit::kLabel;
+}
+
+bool pays(const Job& job, int party) {
+  return protects_records(job) || (job.privacy && holds_labels(job, party));
+}
+
 bool hides_count(const Job& job) {
   return job.privacy &&
          (job.privacy->neighbours == privacy::Neighbours::kAddRemove || job.privacy->unit == privacy::Unit::kClient);
@@ -327,8 +391,9 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
     network.number("bandwidth_mbps", job.network->bandwidth_mbps, above(0));
   }
 
-  if (toml.has("privacy")) {
-    read_privacy(toml.table("privacy"), job.privacy.emplace());
+  if (toml.has("privacy")) read_privacy(toml.table("privacy"), job.privacy.emplace());
+  read_label_noise(toml, job);
+  if (job.privacy) {
     // Beside the job, wherever the output goes: another output folder is not a new budget.
     if (job.privacy->ledger.empty() && paths == Paths::kHere) job.privacy->ledger = "ledger";
     job.privacy->ledger = beside(path, job.privacy->ledger);
@@ -342,7 +407,8 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
   if (!job.algorithm.empty()) {
     PARLEY_TRY(job.method, read_method(algorithm, job));
   }
-  if (job.privacy) check_privacy(toml, job);
+  if (protects_records(job)) check_privacy(toml, job);
+  if (job.privacy) check_label_unit(toml, job);
   if (job.method) job.method->check(toml, job);
   if (toml.has("tune")) {
     read_tune(toml.table("tune"), job.tune.emplace());

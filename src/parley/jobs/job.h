@@ -12,6 +12,7 @@
 #include "parley/core/result.h"
 #include "parley/core/toml.h"
 #include "parley/glm/objective.h"
+#include "parley/privacy/label_noise.h"
 #include "parley/privacy/units.h"
 #include "parley/rounds/exchange.h"
 
@@ -58,9 +59,10 @@ struct TuneSection {
 struct LabelsSection {
   std::string party;
   std::string column;
-  std::string positive;              // the class that becomes +1
-  std::vector<std::string> classes;  // all of them, where no party sees every one
-  bool declared_public = false;      // to the parties of a private run
+  std::string positive;                        // the class that becomes +1
+  std::vector<std::string> classes;            // all of them, where no party sees every one
+  bool declared_public = false;                // to the parties of a private run
+  std::optional<privacy::LabelNoise> noise{};  // they leave once, with it; absent: as they are
 };
 
 struct PartySection {
@@ -118,6 +120,13 @@ struct Job {
 // catalog/read_job.h.
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides, const ReadMethod& method);
 Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const ReadMethod& method);
+
+// Whether the party holds the labels, where parties hold columns.
+bool holds_labels(const Job& job, int party);
+// Whether whole records are protected, or clients. Where the unit is the label, features leave as they are.
+bool protects_records(const Job& job);
+// Whether the party releases something that it pays for.
+bool pays(const Job& job, int party);
 
 // Whether the number of records is as private as they are: add-remove, or a client's.
 bool hides_count(const Job& job);

@@ -63,8 +63,9 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
   limits.choice<privacy::Neighbours>(
       "neighbours", site.limits.neighbours,
       {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
-  limits.choice<privacy::Unit>("unit", site.limits.unit,
-                               {{"record", privacy::Unit::kRecord}, {"client", privacy::Unit::kClient}});
+  limits.choice<privacy::Unit>(
+      "unit", site.limits.unit,
+      {{"record", privacy::Unit::kRecord}, {"label", privacy::Unit::kLabel}, {"client", privacy::Unit::kClient}});
   limits.boolean("public_labels", site.limits.public_labels);
   limits.boolean("public_ids", site.limits.public_ids);
   limits.integer("records", site.limits.records, at_least(1));

@@ -208,11 +208,12 @@ class Gate {
     const std::span<const double> values = scores.value_.values();
     return Released<std::vector<double>>({values.begin(), values.end()}, false);
   }
-  // The same where the run decides: refused by a gate that charges.
+  // The same where the run decides: refused by a gate that charges, unless its purse is for labels. Such a run protects
+  // labels and nothing else: whoever makes `value` has no labels but released ones (algorithms/vertical/label_release.h).
   template <class T>
   [[nodiscard]] Result<Released<T>> unprotected(Private<T> value) const {
-    if (charges()) return fail(failed("a private run releases nothing in the clear"));
-    return Released<T>(PrivateReader::take(std::move(value)), false);
+    if (charges() && purse_.unit != Unit::kLabel) return fail(failed("a private run releases nothing in the clear"));
+    return Released<T>(PrivateReader::take(std::move(value)), claims_valid());
   }
   // Likewise whole numbers under a mask: who adds up those of all parties learns the sum, and nobody learns a part. There
   // is no noise, so nothing is claimed about the sum. The mask is used up.

@@ -146,6 +146,7 @@ struct SensitivityBound {
   friend Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_values(const Private<Numbers>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L1>> clipped_values_l1(const Private<Numbers>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<Numbers>&, const ClipRule&, ProvedDistance);
   friend Result<Sensitive<ClassLabels, Hamming>> class_labels(const Private<std::vector<std::size_t>>&,
                                                               const LabelRule&);

@@ -28,13 +28,25 @@ Place about(const jobs::Site& site, const char* key) {
   return {site.file, 0, key};
 }
 
-Result<void> check_limits(const jobs::Site& site, const jobs::Job& job) {
+// The site's number in the job; none where it is not named.
+std::optional<int> number_of(const jobs::Site& site, const jobs::Job& job) {
+  const auto own = std::find_if(job.parties.begin(), job.parties.end(),
+                                [&](const jobs::PartySection& party) { return party.name == site.name; });
+  if (own == job.parties.end()) return std::nullopt;
+  return static_cast<int>(own - job.parties.begin());
+}
+
+Result<void> check_limits(const jobs::Site& site, const jobs::Job& job, bool is_charged) {
   const auto& allowed = site.limits.algorithms;
   if (allowed && std::find(allowed->begin(), allowed->end(), job.algorithm) == allowed->end())
     return fail(bad_input(about(site, "limits.algorithms"), "does not list the job's algorithm", job.algorithm));
   if (!job.privacy && !site.limits.without_privacy)
     return fail(
         bad_input(about(site, "limits.without_privacy"), "is false, and the job has no [privacy] section", job.name));
+  if (!protects_records(job) && !site.limits.without_privacy)
+    return fail(bad_input(about(site, "limits.without_privacy"),
+                          "is false, and the job protects labels alone: what is made of features leaves as it is",
+                          job.name));
   // Who knows the seed can take the noise away again.
   if (job.seed && !site.limits.without_privacy)
     return fail(bad_input(about(site, "limits.without_privacy"),
@@ -43,19 +55,21 @@ Result<void> check_limits(const jobs::Site& site, const jobs::Job& job) {
                           job.name));
   // Costs under the two relations are never added up: a job of the other one would have a whole budget of its
   // own.
-  if (job.privacy && job.privacy->neighbours != site.limits.neighbours)
+  if (!is_charged) return {};
+  if (job.privacy->neighbours != site.limits.neighbours)
     return fail(bad_input(about(site, "limits.neighbours"), "is not the job's",
                           std::string(privacy::name(job.privacy->neighbours))));
   // Nor are costs for two units.
-  if (job.privacy && job.privacy->unit != site.limits.unit)
+  if (job.privacy->unit != site.limits.unit)
     return fail(
         bad_input(about(site, "limits.unit"), "is not the job's", std::string(privacy::name(job.privacy->unit))));
   return {};
 }
 
-// Labels of parties with columns go to the coordinator as they are, with privacy and without.
+// Labels of parties with columns go to the coordinator as they are, with privacy and without, unless they leave with
+// noise that is paid for.
 Result<void> check_labels_leave(const jobs::Site& site, const jobs::Job& job, const catalog::PartyTable& table) {
-  if (table.train.labels.values.empty() || !table.aligned || site.limits.public_labels) return {};
+  if (table.train.labels.values.empty() || !table.aligned || site.limits.public_labels || job.labels.noise) return {};
   return fail(bad_input(about(site, "limits.public_labels"),
                         "is false, and the job would send this site's labels as they are", job.name));
 }
@@ -248,6 +262,7 @@ void keep_part(const jobs::Site& site, const jobs::Job& job, const Member& membe
   parts->front().provenance.run = wire::hex(run);
   if (member.site)
     if (const auto report = member.site->report()) stamp(*report, parts->front().provenance);
+  if (!member.site && job.privacy) parts->front().provenance.privacy = kLabelsElsewhere;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (const auto saved = models::save(parts->front(), folder.string()); !saved)
@@ -308,16 +323,19 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   for (const jobs::PartySection& party : job.parties) names.push_back(printable(party.name));
   tell(fmt::format("is '{}': {} by {}, of {}, asked for by the coordinator at {}{}", printable(job.name),
                    glm::name(job.objective.task), job.algorithm, fmt::join(names, ", "), site.coordinator,
-                   job.privacy ? "" : "; no privacy: what leaves is not protected"));
+                   !job.privacy             ? "; no privacy: what leaves is not protected"
+                   : !protects_records(job) ? "; labels alone are protected: whatever else leaves is not"
+                                            : ""));
   PARLEY_CHECK(catalog::check_federated(job));
-  PARLEY_CHECK(check_limits(site, job));
-  const auto own = std::find_if(job.parties.begin(), job.parties.end(),
-                                [&](const jobs::PartySection& party) { return party.name == site.name; });
-  if (own == job.parties.end()) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));
+  const std::optional<int> named = number_of(site, job);
+  if (!named) return fail(bad_input({text.file, 0, "party"}, "does not name this site", site.name));
+  const int number = *named;
+  const bool is_charged = jobs::pays(job, number);
+  PARLEY_CHECK(check_limits(site, job, is_charged));
+  const auto own = job.parties.begin() + number;
   // Whatever the job says about files, the site reads its own.
   *own = {site.name, site.data, site.schema, "", own->records};
-  if (job.privacy) PARLEY_CHECK(check_reading(site, job, *own));
-  const int number = static_cast<int>(own - job.parties.begin());
+  if (is_charged) PARLEY_CHECK(check_reading(site, job, *own));
   PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
   PARLEY_CHECK(same.as_in(opening));
   PARLEY_TRY(std::vector<catalog::PartyTable> tables, federation->read(job, {&number, 1}, {catalog::files_of(*own)}));
@@ -326,8 +344,8 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   PARLEY_CHECK(check_table(site, job, member->table));
   PARLEY_CHECK(check_labels_leave(site, job, member->table));
   member->table.run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
-  member->ids_are_public = !job.privacy || site.limits.public_ids;
-  if (job.privacy) PARLEY_CHECK(open_private(site, job, opening, *member));
+  member->ids_are_public = !protects_records(job) || site.limits.public_ids;
+  if (is_charged) PARLEY_CHECK(open_private(site, job, opening, *member));
   PARLEY_TRY(rounds::Admission admission, admission_of(job, *member));
   admission.data = same.digest();
   if (member->site) {

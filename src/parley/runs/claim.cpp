@@ -52,11 +52,17 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
   if (report.calibration == privacy::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   const bool model = report.covered == Covered::kModel;
-  if (report.holding == privacy::Holding::kSameRecords)
+  const bool labels_alone = report.unit == privacy::Unit::kLabel;
+  if (labels_alone)
+    text +=
+        " Features are not protected: whatever is made of them leaves as it is. A label that follows from its record's "
+        "features is not hidden by this.";
+  else if (report.holding == privacy::Holding::kSameRecords)
     text +=
         " Each party has a part of every record and charges for its own part; the costs of the parties of a record add "
         "up.";
   text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
+          : labels_alone ? " The model is covered: it is made of the labels that were released and of features."
           : report.holding == privacy::Holding::kSameRecords
               ? " The model is covered: it is made of what the parties released."
               : " The model is covered.";

@@ -20,6 +20,11 @@ inline constexpr const char* kPartNotCovered =
     "Its own part of the model is not covered: the job keeps parts (model.keep_parts), so the part stays with its "
     "party as it was computed "
     "from the data, for predictions that all parties make together and for nothing else.";
+// Of the part of a party that holds none of the labels, where they are all that is protected.
+inline constexpr const char* kLabelsElsewhere =
+    "Nothing is claimed for this part: the run protects labels alone, which another party holds and released with "
+    "noise. "
+    "It is made of them and of this party's own columns, which are not protected.";
 enum class Covered { kModel, kMessages };
 
 // What a run may say about privacy.

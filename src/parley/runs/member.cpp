@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "parley/algorithms/vertical/label_release.h"
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
 
@@ -60,19 +61,50 @@ std::optional<std::int64_t> noise_seed(const jobs::Job& job, int party) {
   return *job.seed + 1000003LL * party;
 }
 
-Result<void> open_site(const jobs::Job& job, const glm::Objective& objective, Member& member, const PaidRun& run) {
+namespace {
+
+// The job as one party has it.
+Result<jobs::Job> own_job(const jobs::Job& job, int party) {
   PARLEY_CHECK(catalog::check_federated(job));
-  catalog::PartyTable& table = member.table;
   jobs::Job own = job;
-  own.parties = {job.parties[static_cast<std::size_t>(table.number)]};
-  own.seed = noise_seed(job, table.number);
+  own.parties = {job.parties[static_cast<std::size_t>(party)]};
+  own.seed = noise_seed(job, party);
   // How many records a client has is as private as they are: what is public is how many clients there are.
   if (job.privacy->unit == privacy::Unit::kClient) own.privacy->records = static_cast<std::int64_t>(job.parties.size());
-  PARLEY_TRY(member.site,
-             PrivateSite::open(own, table.train, table.features, objective, PrivateSite::Purpose::kTraining, run));
-  table.features = member.site->features();
-  table.terms = {member.site, &member.site->terms()};
+  return own;
+}
+
+// The party's features and labels become those that its site lets go.
+Result<void> seat(const jobs::Job& job, const glm::Objective& objective, Member& member) {
+  catalog::PartyTable& table = member.table;
+  if (protects_records(job)) {
+    table.features = member.site->features();
+    table.terms = {member.site, &member.site->terms()};
+  }
+  if (!job.labels.noise || table.train.labels.values.empty()) return {};
+  algorithms::LabelRelease::Rule rule{.noise = *job.labels.noise,
+                                      .task = objective.task,
+                                      .label_bound = member.site->facts().label_bound,
+                                      .unit = job.privacy->unit};
+  if (!protects_records(job)) rule.alone = member.site->terms().target.delta;
+  PARLEY_TRY(table.noisy_labels, algorithms::LabelRelease::make(table.train.labels.values, rule));
   return {};
+}
+
+}  // namespace
+
+Result<void> open_site(const jobs::Job& job, const glm::Objective& objective, Member& member, const PaidRun& run) {
+  PARLEY_TRY(const jobs::Job own, own_job(job, member.table.number));
+  PARLEY_TRY(member.site, PrivateSite::open(own, member.table.train, member.table.features, objective,
+                                            PrivateSite::Purpose::kTraining, run));
+  return seat(job, objective, member);
+}
+
+Result<void> open_rehearsal(const jobs::Job& job, const glm::Objective& objective, Member& member) {
+  PARLEY_TRY(const jobs::Job own, own_job(job, member.table.number));
+  PARLEY_TRY(member.site, PrivateSite::open(own, member.table.train, member.table.features, objective,
+                                            PrivateSite::Purpose::kRehearsal));
+  return seat(job, objective, member);
 }
 
 jobs::Introduction introduce(const Member& member) {
@@ -86,7 +118,8 @@ jobs::Introduction introduce(const Member& member) {
   // Who the records are about is said only where the parties must have the same.
   if (table.aligned && member.ids_are_public) said.alignment = digest(train.ids);
   if (!table.aligned && site == nullptr) said.alignment = digest(train);
-  if (site != nullptr)
+  const bool features_are_private = site != nullptr && site->purse().unit != privacy::Unit::kLabel;
+  if (features_are_private)
     said.row_norm = site->facts().row_bound;  // public
   else
     for (const double squares : table.features.row_squared_norms())
@@ -129,7 +162,8 @@ Result<rounds::Admission> admission_of(const jobs::Job& job, const Member& membe
   PARLEY_TRY(std::unique_ptr<rounds::Responder> party, federation.responder(job, member.table, gate_of(member)));
   rounds::Admission admission;
   admission.party = std::move(party);
-  if (!job.privacy) admission.rounds = federation.rounds(job);  // of a private run its gate counts what it draws
+  // Of a private run its gate counts what it draws.
+  if (!protects_records(job)) admission.rounds = federation.rounds(job);
   if (const auto& site = member.site) {
     PARLEY_CHECK(site->expect([&](privacy::Gate& gate) { return federation.reserve(job, member.table, gate); }));
     admission.drawn = [site] { return wire::encode(site->gate().progress()); };

@@ -20,6 +20,8 @@ struct Member {
 
 // Opens the party's ledger and gate for a private run; the table's features become those of the site.
 Result<void> open_site(const jobs::Job& job, const glm::Objective& objective, Member& member, const PaidRun& run);
+// The same without a ledger, for planning: what is reserved is noted and refused.
+Result<void> open_rehearsal(const jobs::Job& job, const glm::Objective& objective, Member& member);
 // What the noise of a party comes from in a simulation.
 std::optional<std::int64_t> noise_seed(const jobs::Job& job, int party);
 

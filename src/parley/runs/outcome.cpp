@@ -36,15 +36,26 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
   outcome.trained.provenance.privacy = models::kNotPrivate;
   PARLEY_TRY(outcome.parts, federation.model(job, {run.parties, run.learnt.parameters, memories}));
   if (job.privacy) {
-    for (std::size_t p = reports.size(); p < run.parties.size(); ++p) {
-      PARLEY_TRY(PrivacyReport said, report_of(job, run.parties[p], static_cast<int>(p)));
-      reports.push_back(std::move(said));
-    }
+    if (reports.empty())
+      for (std::size_t p = 0; p < run.parties.size(); ++p) {
+        if (run.parties[p].plan.empty()) continue;
+        PARLEY_TRY(PrivacyReport said, report_of(job, run.parties[p], static_cast<int>(p)));
+        reports.push_back(std::move(said));
+      }
+    if (reports.empty()) return fail(failed("no party says what it was charged"));
     PARLEY_TRY(outcome.privacy, privacy_across(job, run.parties.front(), reports));
     outcome.notes = outcome.privacy->notes;
     // A part of a model is its party's own, and says what its party can say.
-    for (std::size_t p = 0; p < outcome.parts.size(); ++p)
-      stamp(outcome.parts[p].part ? reports[p] : *outcome.privacy, outcome.parts[p].provenance);
+    const bool each_pays = protects_records(job);
+    for (std::size_t p = 0; p < outcome.parts.size(); ++p) {
+      models::Trained& part = outcome.parts[p];
+      if (!part.part)
+        stamp(*outcome.privacy, part.provenance);
+      else if (each_pays || part.part->labels)
+        stamp(each_pays ? reports[p] : reports.front(), part.provenance);
+      else
+        part.provenance.privacy = kLabelsElsewhere;
+    }
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
   if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);

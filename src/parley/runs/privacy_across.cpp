@@ -18,6 +18,16 @@ Result<privacy::Delta> target_delta(const jobs::Job& job, const jobs::Introducti
   return privacy::Delta::make(job.privacy->delta.value_or(1 / (n * n)));
 }
 
+// How labels left a party with columns.
+std::string of_labels(const jobs::Job& job) {
+  if (!job.labels.noise) return " Labels are declared public, and nothing is claimed about them.";
+  const privacy::LabelNoise& noise = *job.labels.noise;
+  return fmt::format(
+      " Labels leave once, {}, with epsilon {} each, {}; the loss is corrected for the noise.",
+      noise.mechanism == privacy::LabelNoise::Mechanism::kLaplace ? "with Laplace noise" : "by randomised response",
+      noise.epsilon, protects_records(job) ? "a part of that" : "drawn by the party that holds them");
+}
+
 }  // namespace
 
 Result<PrivacyReport> report_of(const jobs::Job& job, const jobs::Introduction& said, int party) {
@@ -64,13 +74,17 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
   all.records = 0;
   for (const PrivacyReport& party : parties)
     all.records = parts || clients ? party.records : all.records + party.records;
+  if (!protects_records(job)) {
+    all.statement = fmt::format("{} parties.{} {}", job.parties.size(), of_labels(job), most->statement);
+    return all;
+  }
   all.statement = fmt::format(
       "{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all.{} Each party: {}", parties.size(),
       parts     ? "each with a part of every record, whose costs add up"
       : clients ? "each a client"
                 : "each with records of its own",
       privacy::name(all.unit), all.epsilon, all.delta,
-      parts     ? " Labels are declared public, and nothing is claimed about them."
+      parts     ? of_labels(job)
       : clients ? " It is assumed that each person is at one client only."
                 : " It is assumed that each person is at one party only: whoever is at several pays at each.",
       most->statement);

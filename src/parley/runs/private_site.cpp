@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/algorithms/vertical/label_release.h"
 #include "parley/catalog/classes.h"
 #include "parley/catalog/federation.h"
 #include "parley/core/text.h"
@@ -40,8 +41,10 @@ Result<void> check_schema(const jobs::Job& job, const data::Dataset& train) {
     return fail(bad_input(
         {place, 0, ""},
         "a private run needs a schema for this table: without one the types of its columns are found in the data"));
+  const bool labels_alone = !protects_records(job);
   for (const data::ColumnSchema& column : train.schema.columns) {
     if (column.type == data::ColumnType::kIgnore || column.type == data::ColumnType::kId) continue;
+    if (labels_alone && column.type != data::ColumnType::kLabel) continue;
     if (!column.confirmed)
       return fail(bad_input({place, 0, column.name},
                             "what is known of this column was found in the data; a private run needs a schema "
@@ -51,11 +54,11 @@ Result<void> check_schema(const jobs::Job& job, const data::Dataset& train) {
                             "missing = \"drop-row\" lets the data decide the number of records, which is public in a "
                             "private run; use \"zero\", a number or \"level\""));
   }
-  if (!train.schema.confirmed)
+  if (!train.schema.confirmed && !labels_alone)
     return fail(bad_input({place, 0, "table"},
                           "its bounds were found in the data; a private run needs bounds that a person has confirmed "
                           "(confirmed = true)"));
-  if (finds_columns(job, train))
+  if (finds_columns(job, train) && !labels_alone)
     return fail(bad_input(
         {job.file, 0, "data.features"},
         "is missing: how many columns there are would be found in the data; state it, or features in the schema"));
@@ -88,7 +91,7 @@ Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& trai
   const jobs::PartySection& party = job.parties.front();
   PublicFacts facts;
   PARLEY_TRY(facts.records, public_records(job, train.rows()));
-  const auto columns = static_cast<std::size_t>(features.cols());
+  const auto columns = protects_records(job) ? static_cast<std::size_t>(features.cols()) : 0;
   double squares = 0;
   for (std::size_t j = 0; j < columns; ++j) {
     const double bound = train.bounds.empty() ? data::kUnbounded : train.bounds[j];
@@ -137,8 +140,11 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const jobs::Job& job, con
                                                        const linalg::Matrix& features, const glm::Objective& objective,
                                                        Purpose purpose, const PaidRun& run) {
   PARLEY_TRY(PublicFacts facts, public_facts(job, train, features));
+  // Where labels alone are protected, features stay as they are and no number of theirs is needed here.
+  const linalg::Matrix none = linalg::Matrix::from_dense(features.rows(), 0, {});
   PARLEY_TRY(privacy::GridFeatures grid,
-             privacy::GridFeatures::make(features, facts.column_bounds, stated_count(*job.privacy, facts)));
+             privacy::GridFeatures::make(protects_records(job) ? features : none, facts.column_bounds,
+                                         stated_count(*job.privacy, facts)));
   std::unique_ptr<PrivateSite> site(new PrivateSite(std::move(facts), std::move(grid)));
   site->section_ = *job.privacy;
   site->covered_ = covered_by(job);
@@ -175,12 +181,19 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const jobs::Job& job, con
     if (section.calibration == privacy::Calibration::kPaper) site->gate_->cover_cost();
     if (site->wanted_) site->gate_->budget_if_none(*site->wanted_);
   }
-  site->terms_ = algorithms::PrivateTerms{.target = {epsilon, delta, section.neighbours},
+  // What is left of the run's epsilon when labels have left with theirs.
+  const double of_labels = protects_records(job) && job.labels.noise ? job.labels.noise->epsilon : 0;
+  PARLEY_TRY(const Epsilon left, Epsilon::make(section.epsilon - of_labels));
+  double derivative_bound = default_derivative_bound(objective.task, site->facts_.label_bound);
+  if (job.labels.noise)
+    derivative_bound = algorithms::derivative_reach(
+        {.noise = *job.labels.noise, .task = objective.task, .label_bound = site->facts_.label_bound},
+        derivative_bound);
+  site->terms_ = algorithms::PrivateTerms{.target = {left, delta, section.neighbours},
                                           .unit = section.unit,
                                           .calibration = section.calibration,
                                           .smoothness = section.smoothness,
-                                          .derivative_bound = section.derivative_bound.value_or(
-                                              default_derivative_bound(objective.task, site->facts_.label_bound)),
+                                          .derivative_bound = section.derivative_bound.value_or(derivative_bound),
                                           .row_bound = site->facts_.row_bound,
                                           .label_bound = site->facts_.label_bound,
                                           .features = &site->features_,
@@ -260,6 +273,11 @@ Result<void> PrivateSite::leaving(std::int64_t round, std::string_view answer) {
       return fail(failed(fmt::format(
           "run '{}' was charged here before, and what was kept of it is gone; it cannot go on without releasing anew",
           printable(run_))));
+  }
+  // An answer that nothing was drawn for may be made again.
+  if (purse_.unit == privacy::Unit::kLabel) {
+    if (gate_->releases() == marked_) return {};
+    marked_ = gate_->releases();
   }
   return ledger_->mark_answer(purse_, run_, round, answer);
 }

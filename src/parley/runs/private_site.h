@@ -99,6 +99,7 @@ class PrivateSite {
   std::optional<privacy::Ledger> ledger_;
   std::optional<privacy::Budget> wanted_;  // the job's, for a purse that has none
   bool set_budget_ = false;
+  std::int64_t marked_ = -1;  // releases up to the last answer that was marked, where the unit is the label
   std::unique_ptr<privacy::Gate> gate_;
   std::optional<algorithms::PrivateTerms> terms_;
   std::vector<std::string> notes_;

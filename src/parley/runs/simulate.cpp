@@ -51,7 +51,7 @@ Result<std::vector<Member>> open_members(const jobs::Job& job, const catalog::So
   }
   PARLEY_CHECK(federation.check(job, introductions));
   for (Member& member : members) {
-    if (!job.privacy) break;
+    if (!jobs::pays(job, member.table.number)) continue;
     PARLEY_CHECK(open_site(job, catalog::objective_of(job, members.front().table.train.labels.classes), member, {}));
     PARLEY_CHECK(
         member.site->rehearse([&](privacy::Gate& gate) { return federation.reserve(job, member.table, gate); }));
@@ -106,7 +106,7 @@ Result<Outcome> simulate(const jobs::Job& job, const catalog::Sources& sources, 
   std::vector<PrivacyReport> reports;
   for (std::size_t p = 0; p < parties.size(); ++p) {
     memories.push_back(parties[p]->memory());
-    if (!job.privacy) continue;
+    if (!members[p].site) continue;
     PARLEY_TRY(PrivacyReport report, members[p].site->report());
     reports.push_back(std::move(report));
   }

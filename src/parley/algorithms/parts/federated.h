@@ -31,6 +31,7 @@
 #include "parley/glm/objective.h"
 #include "parley/privacy/accounting/calibration.h"
 #include "parley/privacy/accounting/event.h"
+#include "parley/privacy/label_noise.h"
 #include "parley/privacy/units.h"
 #include "parley/rounds/algorithm.h"
 
@@ -44,10 +45,11 @@ struct RunTerms {
   bool is_private = false;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Calibration calibration = privacy::Calibration::kProved;
-  bool public_labels = false;             // declared so to the parties
-  bool keep_parts = false;                // exact parts of a private model stay with the parties
-  std::optional<privacy::Target> client;  // of a run whose unit is the client
-  std::string run;                        // at a party: names the run and all of its job, for masks
+  bool public_labels = false;                        // what is sent in their place is public to the parties
+  std::optional<privacy::LabelNoise> label_noise{};  // they leave with it
+  bool keep_parts = false;                           // exact parts of a private model stay with the parties
+  std::optional<privacy::Target> client;             // of a run whose unit is the client
+  std::string run;                                   // at a party: names the run and all of its job, for masks
 };
 
 // What a party said about itself.

@@ -9,7 +9,7 @@
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/vertical/private_sharing.h"
 #include "parley/algorithms/vertical/ridge_factor.h"
-#include "parley/glm/batch.h"
+#include "parley/glm/unbiased.h"
 #include "parley/linalg/vectors.h"
 
 namespace parley::algorithms {
@@ -49,6 +49,7 @@ AdmmSettings AdmmSettings::read(Toml& settings) {
 Result<AdmmSharing> AdmmSharing::make(const RunTerms& terms, AdmmSettings settings) {
   settings.release_parts = terms.is_private && !terms.keep_parts;
   settings.public_labels = terms.public_labels;
+  settings.label_noise = terms.label_noise;
   return make(terms.objective, settings, terms.parties);
 }
 
@@ -58,13 +59,15 @@ Result<AdmmSharing> AdmmSharing::make(const glm::Objective& objective, const Adm
   PARLEY_CHECK(require(settings.rounds >= 1, "algorithm.iterations", "must be at least 1", settings.rounds));
   PARLEY_CHECK(require(is_not_negative(settings.rho), "algorithm.rho", "must be a number >= 0", settings.rho));
   PARLEY_CHECK(require(settings.tolerance >= 0, "algorithm.tolerance", "must be a number >= 0", settings.tolerance));
+  if (settings.label_noise) PARLEY_CHECK(LabelRelease::check(objective.task, *settings.label_noise));
   AdmmSettings chosen = settings;
   if (chosen.rho == 0) chosen.rho = parties * typical_curvature(objective.task);
   return AdmmSharing(objective, chosen, parties);
 }
 
 Result<AdmmSharing::Iterate> AdmmSharing::begin(std::span<const PartyFacts> parties) {
-  Expected expected{.labels = {.records = static_cast<std::size_t>(parties.front().records)}};
+  Expected expected{
+      .labels = {.records = static_cast<std::size_t>(parties.front().records), .noise = settings_.label_noise}};
   for (const PartyFacts& party : parties) {
     const bool constant = party.labels && objective_.intercept == glm::Intercept::kPenalised;
     if (party.labels) expected.labels.party = party.party;
@@ -72,7 +75,7 @@ Result<AdmmSharing::Iterate> AdmmSharing::begin(std::span<const PartyFacts> part
     expected.noise = expected.noise || !party.plan.events.empty();
     if (!settings_.release_parts) continue;
     // Its part, then as many values as its budget holds.
-    const std::int64_t paid = party.plan.events.size() == 2 ? party.plan.events.back().count : 0;
+    const std::int64_t paid = party.plan.events.size() >= 2 ? party.plan.events.back().count : 0;
     if (paid < 1) return fail(failed("a party does not say what a run that releases its part would charge it"));
     settings_.rounds = static_cast<int>(std::min<std::int64_t>(settings_.rounds, paid));
   }
@@ -106,7 +109,7 @@ bool AdmmSharing::bounded(const Iterate& iterate) const {
   if (expected_.noise || expected_.row_norms.empty()) return true;
   constexpr double kRoom = 10;
   const double at_zero =
-      glm::mean_loss(objective_.task, std::vector<double>(iterate.labels.size(), 0.0), iterate.labels);
+      glm::unbiased::mean_loss(objective_.task, std::vector<double>(iterate.labels.size(), 0.0), iterate.labels);
   const double weights = std::sqrt(2 * at_zero / objective_.l2);
   for (std::size_t m = 0; m < iterate.shared.size(); ++m) {
     const double most = kRoom * expected_.row_norms[m] * weights;
@@ -155,8 +158,9 @@ Result<void> AdmmSharing::check_private(const RunTerms& terms, const AdmmSetting
 }
 
 Result<void> AdmmSharing::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
-  if (share.privacy == nullptr || memory.paid) return {};
-  if (!share.labels.empty()) PARLEY_CHECK(labels_may_leave(settings_.public_labels));
+  if (share.privacy == nullptr) return reserve_labels(share, memory.asked_for_labels, gate);
+  if (memory.paid) return {};
+  if (share.holds_labels()) PARLEY_CHECK(labels_may_leave(settings_.public_labels));
   PARLEY_TRY(memory.paid, PrivateSharing::reserve(share, {settings_, objective_.task, ridge(share), parties_}, gate));
   return {};
 }
@@ -215,6 +219,7 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::labels(const ColumnSh
                                                                   privacy::Gate& gate) const {
   if (memory.targets > 0 || !memory.weights.empty())
     return fail(bad_input({.field = "task"}, "must have one value per record"));
+  if (share.noisy_labels) PARLEY_CHECK(reserve(share, memory, gate));
   PARLEY_TRY(const auto labels, send_labels(share, settings_.public_labels, memory.asked_for_labels, gate));
   return privacy::derive([](const std::vector<double>& known) { return Reply{known}; }, labels);
 }
@@ -255,7 +260,7 @@ Result<AdmmSharing::Iterate> AdmmSharing::absorb(Iterate iterate, const rounds::
   glm::with_loss(objective_.task, [&](auto loss) {
     for (std::size_t i = 0; i < records; ++i) {
       const double center = parties * (iterate.mean[i] + iterate.dual[i]);
-      iterate.consensus[i] = loss.prox(parties / settings_.rho, center, iterate.labels[i]) / parties;
+      iterate.consensus[i] = glm::unbiased::prox(loss, parties / settings_.rho, center, iterate.labels[i]) / parties;
     }
   });
   for (std::size_t i = 0; i < records; ++i) iterate.dual[i] += iterate.mean[i] - iterate.consensus[i];

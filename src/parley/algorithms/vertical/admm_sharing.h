@@ -43,6 +43,8 @@
 // Labels: the update of z needs them. Before the first round the party that holds them sends them to the coordinator;
 // the values c_m that the others receive depend on them. Without privacy nothing is claimed about them; a private run
 // needs labels that are declared public to the parties (`labels.public = true`), and claims nothing about them either.
+// Or they leave with noise of their own (label_release.h), as targets, and phi is the loss that is corrected for it
+// (glm/unbiased.h): then what the others receive is made of released values.
 #pragma once
 #include <cstdint>
 #include <memory>

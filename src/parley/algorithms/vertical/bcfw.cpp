@@ -9,7 +9,7 @@
 
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/vertical/private_selection.h"
-#include "parley/glm/batch.h"
+#include "parley/glm/unbiased.h"
 #include "parley/linalg/matrix.h"
 #include "parley/linalg/vectors.h"
 
@@ -69,6 +69,7 @@ Result<Bcfw> Bcfw::make(const RunTerms& terms, const BcfwSettings& settings) {
                        "belongs to balls of parties", "paper"));
   PARLEY_CHECK(require(settings.blocks != Blocks::kGroups || !global, "algorithm.blocks",
                        "groups have a ball each, so they contradict ball = \"global\"", "groups"));
+  if (terms.label_noise) PARLEY_CHECK(LabelRelease::check(terms.objective.task, *terms.label_noise));
   for (const double radius : settings.radii)
     PARLEY_CHECK(require(is_positive(radius), "algorithm.radii", "must be positive numbers", radius));
   Bcfw made(terms, settings);
@@ -122,6 +123,7 @@ Result<Bcfw::Iterate> Bcfw::begin(std::span<const PartyFacts> parties) {
   }
   if (!settings_.iterations) asked_ = steps_;
   holder_.records = static_cast<std::size_t>(parties.front().records);
+  holder_.noise = terms_.label_noise;
   space_ = space_of(holder_.records);
   PARLEY_CHECK(lay_out_balls());
   std::vector<std::size_t> blocks;
@@ -325,7 +327,7 @@ Result<void> Bcfw::check(const Iterate& iterate, int party, const Reply& reply) 
   const auto k = static_cast<std::size_t>(party);
   const std::size_t base = first_[k], columns = first_[k + 1] - base;
   if (iterate.phase == kLabels) {
-    const std::size_t rates = terms_.is_private && offers_offset() && party == holder_.party ? 1 : 0;
+    const std::size_t rates = releases_base_rate() && party == holder_.party ? 1 : 0;
     if (reply.numbers.size() != rates) return fail(failed("it does not hold the base rate where it must"));
     if (!reply.picks.empty() || !reply.features.empty()) return fail(failed("it holds what was not asked for"));
     return check_labels(holder_, terms_.objective.task, party, reply.labels);
@@ -515,7 +517,7 @@ void Bcfw::look(Iterate& iterate) const {
   if (offset != 0)
     for (double& margin : margins) margin += offset;
   iterate.objective =
-      glm::mean_loss_and_derivatives(terms_.objective.task, margins, iterate.labels, iterate.derivative);
+      glm::unbiased::mean_loss_and_derivatives(terms_.objective.task, margins, iterate.labels, iterate.derivative);
   linalg::scale(1 / static_cast<double>(n), iterate.derivative);
 }
 
@@ -530,10 +532,10 @@ double Bcfw::line_search(const Iterate& iterate, std::span<const double> of_stat
   const auto slope = [&](double gamma, double& curvature) {
     std::copy(start.begin(), start.end(), at.begin());
     linalg::axpy(gamma, direction, at);
-    glm::loss_curvatures(terms_.objective.task, at, iterate.labels, work);
+    glm::unbiased::loss_curvatures(terms_.objective.task, at, iterate.labels, work);
     curvature = 0;
     for (std::size_t i = 0; i < n; ++i) curvature += work[i] * direction[i] * direction[i];
-    glm::loss_derivatives(terms_.objective.task, at, iterate.labels, work);
+    glm::unbiased::loss_derivatives(terms_.objective.task, at, iterate.labels, work);
     return linalg::dot(work, direction);
   };
   double low = 0, high = 1, curvature = 0;

@@ -37,7 +37,9 @@
 // x and f are released, so v_i depends on record i and on released values alone: the bound on a score is that of the
 // paper's form, in which the party sees its own columns through the noise too (own_columns = "shared"). b is the base
 // rate, released once. x is a function of the indices: nothing else is released at the end, and nothing else is needed.
-// Labels are handed to every party: they must be declared public to the parties, and nothing is claimed about them.
+// Labels are handed to every party: they must be declared public to the parties, and nothing is claimed about them; or
+// they leave with noise of their own (label_release.h), every party takes the targets in their place, the one that holds
+// labels too, and the loss is corrected for the noise (glm/unbiased.h).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -162,6 +164,8 @@ class Bcfw {
   [[nodiscard]] bool box() const { return terms_.objective.box.has_value(); }
   [[nodiscard]] bool global() const { return !box() && settings_.ball == BcfwSettings::Ball::kGlobal; }
   [[nodiscard]] bool offers_offset() const { return settings_.offset.value_or(terms_.is_private); }
+  // Labels that left with noise give the base rate at no further cost.
+  [[nodiscard]] bool releases_base_rate() const { return terms_.is_private && offers_offset() && !terms_.label_noise; }
   [[nodiscard]] bool own_exact() const { return terms_.is_private && settings_.own == BcfwSettings::Own::kExact; }
   [[nodiscard]] bool takes_whole_balls() const;
   Result<void> lay_out_balls();

@@ -6,7 +6,7 @@
 
 #include "parley/algorithms/vertical/bcfw.h"
 #include "parley/algorithms/vertical/private_selection.h"
-#include "parley/glm/batch.h"
+#include "parley/glm/unbiased.h"
 #include "parley/linalg/matrix.h"
 #include "parley/linalg/vectors.h"
 
@@ -27,14 +27,16 @@ double sum_of(std::span<const double> values) {
 }  // namespace
 
 Result<void> Bcfw::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
-  if (share.privacy == nullptr || memory.paid) return {};
-  if (!share.labels.empty()) PARLEY_CHECK(labels_may_leave(terms_.public_labels));
+  if (share.privacy == nullptr) return reserve_labels(share, memory.asked_for_labels, gate);
+  if (memory.paid) return {};
+  if (share.holds_labels()) PARLEY_CHECK(labels_may_leave(terms_.public_labels));
   const bool paper = settings_.radius == BcfwSettings::Radius::kPaper;
   const PrivateSelection::Run run{.settings = settings_,
                                   .task = terms_.objective.task,
                                   .parties = terms_.parties,
                                   .radius = *terms_.objective.l1_radius / (paper ? 1 : terms_.parties),
-                                  .space = space_at(share, memory)};
+                                  .space = space_at(share, memory),
+                                  .base_rate = releases_base_rate()};
   PARLEY_TRY(memory.paid, PrivateSelection::reserve(share, run, gate));
   return {};
 }
@@ -43,9 +45,10 @@ Result<privacy::Released<Bcfw::Reply>> Bcfw::tell_labels(const ColumnShare& shar
                                                          privacy::Gate& gate) const {
   if (memory.answered > 0) return fail(bad_input({.field = "task"}, "asks for labels after the first step"));
   PARLEY_CHECK(reserve(share, memory, gate));
-  const bool releases = share.privacy != nullptr && !share.labels.empty() && offers_offset();
+  const bool releases = share.privacy != nullptr && !share.labels.empty() && releases_base_rate();
   if (!releases) {
     PARLEY_TRY(const auto labels, send_labels(share, terms_.public_labels, memory.asked_for_labels, gate));
+    if (share.noisy_labels && share.privacy != nullptr) memory.labels = labels.value();
     return privacy::derive([](const std::vector<double>& known) { return Reply{.labels = known}; }, labels);
   }
   bool asked = memory.asked_for_labels;
@@ -145,7 +148,7 @@ Result<privacy::Released<Bcfw::Reply>> Bcfw::pick_privately(const Task& task, co
     }
     for (double& margin : margins) margin += task.offset.empty() ? 0.0 : task.offset.front();
     derivatives.resize(records);
-    glm::loss_derivatives(terms_.objective.task, margins, labels, derivatives);
+    glm::unbiased::loss_derivatives(terms_.objective.task, margins, labels, derivatives);
   }
   PARLEY_TRY(const auto chosen, paid.select(derivatives, gate));
   const Index j = std::abs(chosen.value()) - 1;
@@ -217,7 +220,7 @@ Result<privacy::Released<Bcfw::Reply>> Bcfw::end(const Task& task, const ColumnS
   if (static_cast<std::size_t>(task.weights.size) != columns_of(share) || task.offset.size() > 1)
     return fail(bad_input({.field = "task"}, "must have one weight per column"));
   memory.weights = linalg::dense(task.weights);
-  if (!share.labels.empty() && !task.offset.empty()) {
+  if (share.holds_labels() && !task.offset.empty()) {
     if (share.constant)
       memory.weights.back() += task.offset.front();
     else

@@ -1,12 +1,14 @@
 // The columns of one party of a vertical federation: every record, some of the columns, in the same order of records
 // at every party.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "parley/linalg/matrix.h"
 
 namespace parley::algorithms {
 
+class LabelRelease;   // label_release.h
 struct PrivateTerms;  // private_terms.h
 
 struct ColumnShare {
@@ -14,6 +16,10 @@ struct ColumnShare {
   std::vector<double> labels;             // n at the party that holds them, else empty
   bool constant = false;                  // a column of ones after the features: the penalised intercept
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
+  // In the place of `labels` where they leave with noise of their own: nobody but the gate reads them.
+  std::shared_ptr<const LabelRelease> noisy_labels{};
+
+  [[nodiscard]] bool holds_labels() const { return !labels.empty() || noisy_labels != nullptr; }
 };
 
 }  // namespace parley::algorithms

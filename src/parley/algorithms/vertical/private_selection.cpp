@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/algorithms/vertical/labels_once.h"
 #include "parley/privacy/accounting/conversion.h"
 #include "parley/privacy/sensitivity/clipped_sum.h"
 
@@ -128,7 +129,7 @@ Result<std::shared_ptr<PrivateSelection>> PrivateSelection::reserve(const Column
   const bool paper = terms.calibration == privacy::Calibration::kPaper;
   const double epsilon = terms.target.epsilon.value(), delta = terms.target.delta.value();
   const double whole = privacy::accounting::zcdp_within(epsilon, delta);
-  const bool offset = run.settings.offset.value_or(true);
+  const bool offset = run.base_rate;
   const double rho = offset ? (1 - kBaseRateShare) * whole : whole;
 
   double selection = 0, deviation = 0;
@@ -186,10 +187,12 @@ Result<std::shared_ptr<PrivateSelection>> PrivateSelection::reserve(const Column
     };
     PARLEY_TRY(selection, privacy::largest_scale(plan_at, terms.target, selection));
   }
-  if (!share.labels.empty())
+  if (share.holds_labels())
     reservation.once.insert(reservation.once.begin(), base_rate.begin(), base_rate.end());
   else
     made->base_rate_sigma_ = 0;
+  PARLEY_TRY(const std::vector<Event> of_labels, events_of_labels(share));
+  reservation.once.insert(reservation.once.begin(), of_labels.begin(), of_labels.end());
   PARLEY_TRY(made->epsilon_, privacy::Epsilon::make(selection));
   reservation.step = {
       {paper ? privacy::Mechanism{privacy::Pure{selection}} : privacy::Mechanism{privacy::Exponential{selection}}, 1}};

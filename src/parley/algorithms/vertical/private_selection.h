@@ -72,6 +72,7 @@ class PrivateSelection {
     int parties = 1;
     double radius = 1;  // of a ball: the paper's noise depends on it
     const FeatureSpace& space;
+    bool base_rate = true;  // the mean of the labels is released
   };
   // Charges the party's releases of the whole run, or of as many steps as its budget holds.
   static Result<std::shared_ptr<PrivateSelection>> reserve(const ColumnShare& share, const Run& run,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parley/algorithms/vertical/labels_once.h"
 #include "parley/privacy/sensitivity/theorems.h"
 
 namespace parley::algorithms {
@@ -118,6 +119,8 @@ Result<std::shared_ptr<const PrivateSharing>> PrivateSharing::reserve(const Colu
                              multiplier / std::sqrt(static_cast<double>(rounds)) * (1 + 1e-9)));
     reservation.once = {made->part_->event};
   }
+  PARLEY_TRY(const std::vector<privacy::Event> of_labels, events_of_labels(share));
+  reservation.once.insert(reservation.once.begin(), of_labels.begin(), of_labels.end());
   PARLEY_TRY(const std::int64_t paid, gate.reserve(reservation, terms.target.delta));
   static_cast<void>(paid);  // fewer: the gate refuses beyond them, and the run ends there
   return std::shared_ptr<const PrivateSharing>(std::move(made));

@@ -21,13 +21,15 @@ std::string rounded_up(double value, int digits) {
 
 std::string in_words(double epsilon, double delta, Neighbours neighbours, Unit unit) {
   const char* somebody = unit == Unit::kClient ? "client" : "person";
-  const std::string what = fmt::format("one {}", unit == Unit::kClient ? "client's whole table" : "person's record");
+  const char* theirs = unit == Unit::kClient  ? "client's table"
+                       : unit == Unit::kLabel ? "person's label"
+                                              : "person's record";
+  const std::string what = fmt::format("one {}", unit == Unit::kClient ? "client's whole table" : theirs);
   const std::string change = neighbours == Neighbours::kReplaceOne
                                  ? "Counted for " + what + " being replaced by any other (replace-one)."
                                  : "Counted for " + what + " being added or taken away (add-remove).";
   if (!std::isfinite(epsilon) || delta >= 1)
-    return fmt::format("Nothing can be promised: what was released may reveal any single {}. {}",
-                       unit == Unit::kClient ? "client's table" : "person's record", change);
+    return fmt::format("Nothing can be promised: what was released may reveal any single {}. {}", theirs, change);
   if (epsilon == 0 && delta == 0) return "Nothing was released about anybody. " + change;
   const std::string except =
       delta > 0 ? fmt::format(", except with probability {}", rounded_up(delta, 3)) : std::string();
@@ -39,9 +41,10 @@ std::string in_words(double epsilon, double delta, Neighbours neighbours, Unit u
   const double right = 1 - (1 - delta) / (1 + factor);
   return fmt::format(
       "Any single {} could change the probability of any outcome by at most a factor {}{}. Somebody who "
-      "thinks it equally likely that the {}'s data are one thing or another would guess right with a chance of at "
+      "thinks it equally likely that the {} one thing or another would guess right with a chance of at "
       "most {} %{}. {}",
-      somebody, rounded_up(factor, 3), except, somebody, rounded_up(100 * right, 3),
+      unit == Unit::kLabel ? theirs : somebody, rounded_up(factor, 3), except,
+      unit == Unit::kLabel ? "label is" : fmt::format("{}'s data are", somebody), rounded_up(100 * right, 3),
       delta > 0 ? ", that exception included" : "", change);
 }
 

@@ -62,6 +62,21 @@ Result<ScalarSum> scalar_sum(const std::vector<double>& values, const ClipRule& 
   return ScalarSum{{{sum}, rule.grain}, per_record(rule, static_cast<double>(largest))};
 }
 
+struct OnePerRecord {
+  GridVector grid;
+  double sensitivity;
+};
+
+Result<OnePerRecord> one_per_record(const std::vector<double>& values, const ClipRule& rule) {
+  if (rule.neighbours != Neighbours::kReplaceOne)
+    return fail(bad_input({.field = "neighbours"}, "one value per record has a public length: replace-one only"));
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, 1));
+  GridVector grid{{}, rule.grain};
+  grid.counts.reserve(values.size());
+  for (const double value : values) grid.counts.push_back(clipped_count(value, largest, rule.grain));
+  return OnePerRecord{std::move(grid), per_record(rule, static_cast<double>(largest))};
+}
+
 }  // namespace
 
 Result<Sensitive<GridVector, L1>> clipped_sum(const Private<std::vector<double>>& terms, const ClipRule& rule) {
@@ -171,14 +186,13 @@ Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures& fea
 }
 
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule) {
-  if (rule.neighbours != Neighbours::kReplaceOne)
-    return fail(bad_input({.field = "neighbours"}, "one value per record has a public length: replace-one only"));
-  const std::vector<double>& given = SensitivityBound::read(values);
-  PARLEY_TRY(const std::int64_t largest, largest_count(rule, 1));
-  GridVector grid{{}, rule.grain};
-  grid.counts.reserve(given.size());
-  for (const double value : given) grid.counts.push_back(clipped_count(value, largest, rule.grain));
-  return SensitivityBound::state<L2>(std::move(grid), per_record(rule, static_cast<double>(largest)), rule);
+  PARLEY_TRY(OnePerRecord made, one_per_record(SensitivityBound::read(values), rule));
+  return SensitivityBound::state<L2>(std::move(made.grid), made.sensitivity, rule);
+}
+
+Result<Sensitive<GridVector, L1>> clipped_values_l1(const Private<std::vector<double>>& values, const ClipRule& rule) {
+  PARLEY_TRY(OnePerRecord made, one_per_record(SensitivityBound::read(values), rule));
+  return SensitivityBound::state<L1>(std::move(made.grid), made.sensitivity, rule);
 }
 
 Result<Sensitive<GridVector, L2>> values_by_theorem(const Private<std::vector<double>>& values, const ClipRule& rule,

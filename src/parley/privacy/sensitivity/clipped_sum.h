@@ -56,6 +56,8 @@ double column_squares_sensitivity(const ClipRule& rule);
 
 // (clip(x_1), ..., clip(x_n)): one value per record travels. Replace-one only, because the length is public.
 Result<Sensitive<GridVector, L2>> clipped_values(const Private<std::vector<double>>& values, const ClipRule& rule);
+// One record is one coordinate, so that in l1 it moves as far as in l2.
+Result<Sensitive<GridVector, L1>> clipped_values_l1(const Private<std::vector<double>>& values, const ClipRule& rule);
 
 // The same where the other values move too and a theorem says how far: replacing one record moves the whole vector by
 // at most `moves` in l2, before the values are rounded. Rounding moves two neighbours apart by at most sqrt(n) grains
