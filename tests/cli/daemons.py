@@ -57,6 +57,7 @@ NEEDS = {
     "bcfw": Needs("l1_radius = 4.0\n"),
     "dfw": Needs('intercept = "penalised"\nl1_radius = 4.0\n'),
     "pride": Needs("l1_radius = 4.0\n", "sketch = 40\n"),
+    "vertical-sgd": Needs('intercept = "penalised"\nl2 = 0.001\n', "batch = 60\n"),
     "fed-iter-ht": Needs("sparsity = 5\n", STEPS),
     "fed-ht": Needs("sparsity = 5\n", STEPS, "local_steps = 2\nstep = 0.5\n"),
     "distributed-iht": Needs("sparsity = 5\n", "step = 0.5\n"),

@@ -18,6 +18,7 @@
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
+#include "parley/algorithms/vertical/vertical_sgd.h"
 #include "parley/catalog/columns.h"
 #include "parley/catalog/federation_of.h"
 #include "parley/catalog/rows.h"
@@ -175,6 +176,12 @@ std::deque<Row>& all() {
        .source = "Heinze-Deml et al. 2018",
        .federate = learns_from<algorithms::Pride, Columns>,
        .can_be_private = true,
+       .noisy_labels = true},
+      {.name = "vertical-sgd",
+       .partition = Partition::kVertical,
+       .summary = "gradient steps on batches, one value per record of the batch travels",
+       .source = "the baseline of Hu et al., Section 5",
+       .federate = learns_from<algorithms::VerticalSgd, Columns>,
        .noisy_labels = true},
   };
   return rows;
