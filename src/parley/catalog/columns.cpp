@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include "parley/algorithms/vertical/label_release.h"
 #include "parley/algorithms/vertical/ridge_factor.h"
@@ -81,6 +83,7 @@ Result<std::vector<PartyTable>> Columns::read(const jobs::Job& job, std::span<co
     if (columns.empty()) return fail(bad_input({sources[p].train.name(), 0, ""}, "holds no feature column"));
     PARLEY_TRY(tables.emplace_back(), read_alike(job, party, sources[p], std::move(table), columns, classes));
     tables.back().aligned = true;
+    if (labels) PARLEY_CHECK(check_two_classes(job, sources[p].train.name(), tables.back().train));
   }
   return tables;
 }
@@ -108,6 +111,17 @@ Result<void> Columns::check(const jobs::Job& job, std::span<const jobs::Introduc
     if (other.alignment != 0 && first.alignment != 0 && other.alignment != first.alignment)
       return fail(bad_input(place, fmt::format("its record ids are not those of '{}' in the same order", first.party)));
   }
+  // A column that two parties have would count twice, and its weight would be split between them by chance. Columns of
+  // LIBSVM tables have numbers, each party its own.
+  std::map<std::string_view, std::string_view> owner;
+  for (const jobs::Introduction& party : parties)
+    for (const std::string& column : party.columns)
+      if (const auto [other, is_new] = owner.emplace(column, party.party); !is_new)
+        return fail(bad_input({job.file, 0, "party." + party.party},
+                              fmt::format("has a column that '{}' has too; give it type = \"ignore\" in one of the "
+                                          "schemas, or another name",
+                                          other->second),
+                              column));
   if (holders != 1)
     return fail(
         bad_input({job.file, 0, "labels.party"}, "exactly one party must hold the labels", fmt::format("{}", holders)));

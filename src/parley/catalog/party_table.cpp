@@ -60,6 +60,12 @@ Result<void> check_trainable(const jobs::Job& job, const std::string& file, cons
   if (train.rows() < 2)
     return fail(bad_input({file, 0, ""}, "training needs at least two rows", fmt::format("{} left", train.rows())));
   if (train.features.cols() == 0) return fail(bad_input({file, 0, ""}, "holds no feature column"));
+  return check_two_classes(job, file, train);
+}
+
+}  // namespace
+
+Result<void> check_two_classes(const jobs::Job& job, const std::string& file, const data::Dataset& train) {
   // In a private run a single record must not decide whether there is a model.
   if (job.objective.task == glm::Task::kLinear || job.privacy) return {};
   const double first = train.labels.values.front();
@@ -68,8 +74,6 @@ Result<void> check_trainable(const jobs::Job& job, const std::string& file, cons
   return fail(bad_input({file, 0, train.schema.format == data::Format::kLibsvm ? "label" : job.labels.column},
                         "the training rows hold one class only; a classifier needs two"));
 }
-
-}  // namespace
 
 PartySource files_of(const jobs::PartySection& party) {
   PartySource source{data::Source::file(party.data)};

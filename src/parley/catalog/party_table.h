@@ -53,6 +53,9 @@ Result<data::Dataset> read_raw(const jobs::Job& job, int party, const PartySourc
 Result<PartyTable> read_alike(const jobs::Job& job, int party, const PartySource& source, data::Dataset train,
                               const data::ColumnNames& columns, const AgreedClasses& classes);
 
+// Of a run that protects no labels: that both classes occur.
+Result<void> check_two_classes(const jobs::Job& job, const std::string& file, const data::Dataset& train);
+
 // x<first>, x<first+1>, ... without a gap; nothing for named columns.
 std::optional<int> first_number(const data::ColumnNames& columns);
 // Numbered columns: from the first to the last of any table. Named ones must be the same in every table.
