@@ -15,6 +15,7 @@
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
 #include "parley/models/model_parts.h"
+#include "parley/runs/baselines.h"
 #include "parley/runs/report.h"
 #include "parley/runs/run.h"
 
@@ -29,6 +30,7 @@ struct TrainOptions {
   std::string transport = "in-process";
   int threads = 0;
   bool overwrite = false;
+  bool baselines = false;
   bool json = false;
   bool quiet = false;
 };
@@ -74,6 +76,9 @@ Result<int> train(const TrainOptions& options) {
   std::error_code unknown;
   if (!options.overwrite && !(over_mpi && std::filesystem::exists(checkpoint_in(out), unknown)))
     PARLEY_CHECK(check_replaceable(out));
+  if (options.baselines) PARLEY_CHECK(runs::check_baselines(job));
+  if (options.baselines && over_mpi)
+    return fail(bad_input({.field = "--baselines"}, "reads all tables in one process: not with --transport mpi"));
   runs::ReportContext context;
   std::string result;
   const auto keep = [&](const runs::Outcome& outcome) -> Result<void> {
@@ -88,7 +93,10 @@ Result<int> train(const TrainOptions& options) {
   PARLEY_TRY(const std::optional<runs::Outcome> finished,
              over_mpi ? train_mpi(job, {out, options.quiet, keep}) : train_here(job, options));
   if (!finished) return 0;  // another rank has the result
-  const runs::Outcome& outcome = *finished;
+  runs::Outcome outcome = *finished;
+  if (options.baselines && outcome.fit.stop != algorithms::Stop::kInterrupted) {
+    PARLEY_TRY(outcome.baselines, runs::baselines_of(job));
+  }
   if (!over_mpi) PARLEY_CHECK(keep(outcome));
   if (options.json)
     fmt::print("{}\n", result);
@@ -131,12 +139,15 @@ void add_train(CLI::App& app, Exit& exit) {
       ->capture_default_str();
   verb->add_flag("--overwrite", options->overwrite,
                  "Replace a private model in that folder, though a budget paid for it");
+  verb->add_flag("--baselines", options->baselines,
+                 "Of several parties: train each by itself and on all data in one place too, and print a comparison");
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
   verb->add_flag("--quiet", options->quiet, "Print no progress on stderr");
   verb->footer(
       in_the_catalog() +
       "\nExample:\n"
-      "  parley train examples/readmission/job.toml --set model.l1=0.01 --out out/readmission\n\n"
+      "  parley train examples/readmission/job.toml --set model.l1=0.01 --out out/readmission\n"
+      "  parley train examples/clinic-and-insurer/job.toml --baselines --out out/compared\n\n"
       "Ctrl-C stops the training and keeps the model so far (exit 1). Before the first iteration nothing is written.");
   verb->callback([options, &exit] { exit.finish(train(*options)); });
 }

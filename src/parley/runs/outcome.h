@@ -11,6 +11,7 @@
 #include "parley/models/score.h"
 #include "parley/models/trained.h"
 #include "parley/rounds/meter.h"
+#include "parley/runs/baselines.h"
 #include "parley/runs/claim.h"
 #include "parley/runs/coordinate.h"
 #include "parley/wire/encode.h"
@@ -34,6 +35,7 @@ struct Outcome {
   std::optional<models::Scored> test;
   std::optional<PrivacyReport> privacy;  // absent: the run was not private
   std::vector<std::string> notes;        // what the readers want a person to know
+  std::vector<Baseline> baselines;       // where they were asked for
   double read_seconds = 0;
   double train_seconds = 0;
   double wait_seconds = 0;  // for parties on other machines; not in train_seconds

@@ -256,6 +256,17 @@ Json metrics_json(const jobs::Job& job, const Outcome& outcome) {
           {"test", outcome.test ? to_json(*outcome.test, count) : Json(nullptr)}};
 }
 
+Json baselines_json(const jobs::Job& job, const Outcome& outcome) {
+  Json json = Json::array();
+  for (const Baseline& baseline : outcome.baselines)
+    json.push_back({{"name", baseline.name},
+                    {"objective", {{"final", finite(baseline.objective)}, {"gap", finite(baseline.gap)}}},
+                    {"metrics",
+                     {{"train", to_json(baseline.train, row_count(job))},
+                      {"test", baseline.test ? to_json(*baseline.test, row_count(job)) : Json(nullptr)}}}});
+  return json;
+}
+
 Json time_json(const Outcome& outcome, const ReportContext& context) {
   return {{"total_seconds", context.total_seconds},
           {"read_seconds", outcome.read_seconds},
@@ -285,6 +296,7 @@ std::string result_json(const jobs::Job& job, const Outcome& outcome, const Repo
     json["objective"] = objective_json(outcome);
     json["metrics"] = metrics_json(job, outcome);
   }
+  if (!outcome.baselines.empty()) json["baselines"] = baselines_json(job, outcome);
   json["model"] = model_json(outcome, context);
   json["privacy"] = outcome.privacy ? to_json(*outcome.privacy)
                                     : Json{{"claimed", false}, {"statement", outcome.trained.provenance.privacy}};
@@ -404,6 +416,27 @@ void add_metrics(const jobs::Job& job, const Outcome& outcome, std::string& tabl
   }
 }
 
+// The federation beside each party by itself and beside all data in one place, in the metrics that say most.
+void add_baselines(const jobs::Job& job, const Outcome& outcome, std::string& table) {
+  if (outcome.baselines.empty()) return;
+  const bool real = job.objective.task == glm::Task::kLinear;
+  const auto loss = real ? &glm::Metrics::rmse : &glm::Metrics::log_loss;
+  const auto hits = real ? &glm::Metrics::r_squared : &glm::Metrics::accuracy;
+  table += fmt::format("\n  {:<24} {:>12} {:>14} {:>14} {:>14}\n", "compared", "objective",
+                       real ? "train RMSE" : "train log loss", real ? "test RMSE" : "test log loss",
+                       real ? "test R2" : "test accuracy");
+  const auto row = [&](const std::string& who, double objective, const models::Scored& train,
+                       const std::optional<models::Scored>& test) {
+    table +=
+        fmt::format("  {:<24} {:>12.6g} {:>14} {:>14} {:>14}\n", who, objective, shown(train.metrics.*loss),
+                    shown(test ? test->metrics.*loss : std::nullopt), shown(test ? test->metrics.*hits : std::nullopt));
+  };
+  row("this run", outcome.fit.objective, outcome.train, outcome.test);
+  for (const Baseline& baseline : outcome.baselines)
+    row(baseline.name == kPooled ? baseline.name : baseline.name + " alone", baseline.objective, baseline.train,
+        baseline.test);
+}
+
 std::string seconds(const Outcome& outcome) {
   return outcome.wait_seconds > 0
              ? fmt::format("{:.2f} s computing, {:.2f} s waiting for the parties", outcome.train_seconds,
@@ -454,6 +487,7 @@ std::string result_table(const jobs::Job& job, const Outcome& outcome, const Rep
   add_objective(outcome, table);
   add_sizes(job, outcome, table);
   add_metrics(job, outcome, table);
+  add_baselines(job, outcome, table);
   table += fmt::format("\n  {}; {}\n", seconds(outcome), whereabouts(outcome, context));
   table += "  " + outcome.trained.provenance.privacy + "\n";
   add_notes(outcome, table);
