@@ -71,6 +71,11 @@ class Federation {
   // No reply of theirs has more bytes.
   [[nodiscard]] virtual Result<std::size_t> largest_reply(const jobs::Job& job,
                                                           std::span<const jobs::Introduction> parties) const = 0;
+  // What `parley plan` says of a run of these parties (algorithms/parts/forecast.h), whose stored columns have so many
+  // bytes each, the largest first; none: not asked for. An error says what such a run would fail with.
+  [[nodiscard]] virtual Result<algorithms::Forecast> forecast(
+      const jobs::Job& job, std::span<const jobs::Introduction> parties,
+      std::span<const std::vector<double>> column_bytes) const = 0;
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.
   [[nodiscard]] virtual privacy::Holding holding() const = 0;
   [[nodiscard]] virtual Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties,

@@ -50,6 +50,18 @@ class FederationOf final : public Split {
     return algorithm.largest_reply(facts);
   }
 
+  [[nodiscard]] Result<algorithms::Forecast> forecast(
+      const jobs::Job& job, std::span<const jobs::Introduction> parties,
+      std::span<const std::vector<double>> column_bytes) const override {
+    PARLEY_TRY(const auto facts, facts_of(job, parties));
+    PARLEY_TRY(Algorithm algorithm, Algorithm::make(terms_of(job, parties.front().classes), settings_));
+    PARLEY_CHECK(algorithm.begin(facts));
+    if constexpr (requires { algorithm.forecast(facts, column_bytes); })
+      return algorithm.forecast(facts, column_bytes);
+    else
+      return algorithms::Forecast{.rounds = algorithm.most_rounds()};
+  }
+
   Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties, rounds::Exchange& exchange,
                        const AfterRound& after) const override {
     PARLEY_TRY(const auto facts, facts_of(job, parties));

@@ -16,6 +16,8 @@
 #include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/accounting/statement.h"
 #include "parley/privacy/ledger/ledger_folder.h"
+#include "parley/runs/plan_across.h"
+#include "parley/runs/private_site.h"
 #include "parley/runs/report.h"
 
 namespace parley::runs {
@@ -82,26 +84,11 @@ void warn(const jobs::Job& job, JobPlan& plan) {
                                         with_commas(plan.fitting_steps), counted(plan.steps, "step")));
 }
 
-std::string noise_of(const privacy::Mechanism& mechanism) {
-  if (const auto* e = std::get_if<privacy::Exponential>(&mechanism))
-    return fmt::format("epsilon {:.4g} each", e->epsilon);
-  if (const auto* e = std::get_if<privacy::Pure>(&mechanism)) return fmt::format("epsilon {:.4g} each", e->epsilon);
-  if (const auto* e = std::get_if<privacy::Gaussian>(&mechanism))
-    return fmt::format("deviation {:.4g} sensitivities", e->sigma / e->sensitivity);
-  if (const auto* e = std::get_if<privacy::DiscreteLaplace>(&mechanism))
-    return fmt::format("scale {:.4g} sensitivities", e->scale / e->sensitivity);
-  if (const auto* e = std::get_if<privacy::SubsampledGaussian>(&mechanism))
-    return fmt::format("multiplier {:.4g}, rate {:.4g}", e->noise_multiplier, e->sampling_rate);
-  return "";
-}
-
 }  // namespace
 
 Result<JobPlan> plan_job(const jobs::Job& job) {
   const catalog::Method& method = catalog::method_of(job);
-  if (method.federation)
-    return fail(bad_input({job.file, 0, "job.partition"}, "plans are for single-site jobs in this version",
-                          name(job.partition)));
+  if (method.federation) return plan_across(job);
   PARLEY_TRY(const catalog::PartyTable data, catalog::read_alone(job, catalog::files_of(job.parties.front())));
   const glm::Objective objective = catalog::objective_of(job, data.train.labels.classes);
   JobPlan plan;
@@ -140,6 +127,7 @@ Result<JobPlan> plan_job(const jobs::Job& job) {
 }
 
 std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
+  if (!plan.parties.empty()) return plan_across_json(job, plan);
   Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}};
   if (!plan.privacy) json["memory_bytes"] = plan.memory_bytes;
   json["privacy"] = nullptr;
@@ -173,6 +161,7 @@ std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
 }
 
 std::string plan_table(const jobs::Job& job, const JobPlan& plan) {
+  if (!plan.parties.empty()) return plan_across_table(job, plan);
   std::string table = fmt::format("{}: {} by {}\n\n", job.name, glm::name(job.objective.task), job.algorithm);
   const auto line = [&](const char* name, const std::string& value) {
     table += fmt::format("  {:<18} {}\n", name, value);

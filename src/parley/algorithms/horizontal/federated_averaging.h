@@ -90,6 +90,19 @@ class FederatedAveraging {
     return largest_averaging_reply(objective_, parties);
   }
 
+  [[nodiscard]] Forecast forecast(std::span<const PartyFacts> parties, std::span<const std::vector<double>>) const {
+    const std::size_t all = parameter_count(objective_, parties.front().columns);
+    const auto kept = std::min(
+        all, static_cast<std::size_t>((objective_.sparsity.value_or(0) + 1) * objective_.classes));  // and intercepts
+    const auto sent = [&](bool sparse) { return 8.0 + static_cast<double>(sparse ? 12 * kept : 8 * all); };
+    Forecast forecast{.rounds = settings_.rounds};
+    const Traffic each{.up = settings_.rounds * (8 + sent(parts.threshold_steps)),
+                       .down = settings_.rounds * (16 + sent(parts.threshold_average)),
+                       .messages = settings_.rounds};
+    forecast.parties.assign(parties.size(), each);
+    return forecast;
+  }
+
   // What each party said that it trains on is its weight from now on: no reply changes it.
   Result<Iterate> begin(std::span<const PartyFacts> parties) {
     double row_norm = 0;

@@ -15,6 +15,9 @@
 //   of its own choice:
 //   bool converged(const Iterate&) const                    whether done() is for that, not for the number of rounds
 //   std::optional<double> objective(const Iterate&) const   its value, where the coordinator knows it
+//   Forecast forecast(std::span<const PartyFacts>, std::span<const std::vector<double>> column_bytes) const
+//                                                           after begin(), for `parley plan`: forecast.h. Bytes of each
+//                                                           stored column of each party, the largest first
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
 //
 //   where parties hold rows:       Iterate::parameters      the model, class by class (horizontal/local_steps.h)
@@ -27,6 +30,7 @@
 #include <span>
 #include <string>
 
+#include "parley/algorithms/parts/forecast.h"
 #include "parley/core/toml.h"
 #include "parley/glm/objective.h"
 #include "parley/privacy/accounting/calibration.h"

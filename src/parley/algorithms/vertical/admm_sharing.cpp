@@ -83,6 +83,18 @@ Result<AdmmSharing::Iterate> AdmmSharing::begin(std::span<const PartyFacts> part
   return start();
 }
 
+Forecast AdmmSharing::forecast(std::span<const PartyFacts> parties, std::span<const std::vector<double>>) const {
+  const double counts = 4, vector = 8 * static_cast<double>(parties.front().records);
+  Forecast forecast{.rounds = most_rounds(), .one_value_per_record = true};
+  const auto all = static_cast<double>(forecast.rounds), rounds = static_cast<double>(settings_.rounds);
+  for (const PartyFacts& party : parties)
+    forecast.parties.push_back(
+        {.up = all * counts + rounds * vector + (party.labels ? vector : 0) + (settings_.release_parts ? 8 : 0),
+         .down = all * counts + rounds * vector,
+         .messages = forecast.rounds});
+  return forecast;
+}
+
 AdmmSharing::Iterate AdmmSharing::start(std::vector<double> labels) const {
   Iterate iterate;
   if (labels.empty()) return iterate;

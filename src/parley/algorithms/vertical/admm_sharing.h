@@ -123,6 +123,7 @@ class AdmmSharing {
   [[nodiscard]] std::size_t largest_reply(std::span<const PartyFacts> parties) const {
     return sizeof(double) * static_cast<std::size_t>(parties.front().records);
   }
+  [[nodiscard]] Forecast forecast(std::span<const PartyFacts> parties, std::span<const std::vector<double>>) const;
   // `labels`: those of the coordinator; empty when a party holds them.
   [[nodiscard]] Iterate start(std::vector<double> labels = {}) const;
   [[nodiscard]] Task ask(const Iterate& iterate, int party) const;

@@ -135,6 +135,9 @@ class Bcfw {
   [[nodiscard]] Result<void> check(const Iterate& iterate, int party, const Reply& reply) const;
   [[nodiscard]] std::size_t largest_reply(std::span<const PartyFacts> parties) const;
 
+  [[nodiscard]] Forecast forecast(std::span<const PartyFacts> parties,
+                                  std::span<const std::vector<double>> column_bytes) const;
+
   [[nodiscard]] std::optional<Task> ask(const Iterate& iterate, int party) const;
   Result<privacy::Released<Reply>> answer(const Task& task, const ColumnShare& share, Memory& memory,
                                           privacy::Gate& gate) const;

@@ -22,6 +22,8 @@ constexpr Refusal kRefused[] = {
     {Part::kSparsity, "vertical-sgd takes an l2 penalty and no constraint"},
     {Part::kFreeIntercept, "vertical-sgd penalises every weight; use \"penalised\" or none"}};
 
+constexpr double kReply = 4, kTask = 28;  // bytes without their vectors' numbers
+
 // Streams of the public seed.
 constexpr std::uint64_t kBatches = 0x76736764, kVisits = 0x76736765;
 
@@ -102,6 +104,17 @@ Result<VerticalSgd::Iterate> VerticalSgd::begin(std::span<const PartyFacts> part
 
 std::size_t VerticalSgd::largest_reply(std::span<const PartyFacts> parties) const {
   return sizeof(double) * static_cast<std::size_t>(parties.front().records);
+}
+
+Forecast VerticalSgd::forecast(std::span<const PartyFacts> parties, std::span<const std::vector<double>>) const {
+  Forecast forecast{.rounds = most_rounds()};
+  const auto rounds = static_cast<double>(forecast.rounds), records = static_cast<double>(holder_.records);
+  const double of_batches = 8.0 * settings_.iterations * records / static_cast<double>(order_->count());
+  for (const PartyFacts& party : parties)
+    forecast.parties.push_back({.up = rounds * kReply + of_batches + (party.labels ? 8 * records : 0),
+                                .down = rounds * kTask + of_batches,
+                                .messages = forecast.rounds});
+  return forecast;
 }
 
 // ---- what is asked and answered ----

@@ -104,6 +104,7 @@ class VerticalSgd {
 
   Result<Iterate> begin(std::span<const PartyFacts> parties);
   [[nodiscard]] std::size_t largest_reply(std::span<const PartyFacts> parties) const;
+  [[nodiscard]] Forecast forecast(std::span<const PartyFacts> parties, std::span<const std::vector<double>>) const;
   [[nodiscard]] Result<void> check(const Iterate& iterate, int party, const Reply& reply) const;
   // Labels, every batch, and the last v.
   [[nodiscard]] std::int64_t most_rounds() const { return std::int64_t{settings_.iterations} + 2; }
