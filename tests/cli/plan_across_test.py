@@ -101,8 +101,8 @@ class Baselines(CliTest):
         self.assertEqual(list(beside), ["clinic", "insurer", "all data in one place"])
         pooled = beside["all data in one place"]["objective"]["final"]
         self.assertAlmostEqual(result["objective"]["final"], pooled, places=8)
-        self.assertGreater(beside["clinic"]["objective"]["final"], pooled)
-        self.assertGreater(beside["insurer"]["objective"]["final"], beside["clinic"]["objective"]["final"])
+        for alone in ("clinic", "insurer"):
+            self.assertGreater(beside[alone]["objective"]["final"], pooled + 0.001, "neither has what the other has")
         for baseline in beside.values():
             self.assertEqual(baseline["metrics"]["test"]["rows"], 100)
         self.assertIn("clinic alone", said)
