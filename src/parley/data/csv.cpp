@@ -90,6 +90,7 @@ class Assembly {
     PARLEY_CHECK(build_features());
     PARLEY_CHECK(build_labels());
     for (auto& chunk : chunks_) std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+    gather_keys();
     write_notes();
     table_.data.schema = table_.plan.schema;
     table_.data.schema.format = Format::kCsv;
@@ -126,7 +127,7 @@ class Assembly {
     fill_waiting();
     gathered_ = {};
     if (closed_up_) builder.keep(landing_->memory());
-    if (names_.empty() && !table_.plan.lenient)
+    if (names_.empty() && !table_.plan.lenient && table_.plan.keys == 0)
       return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
     table_.data.features = std::move(builder).build();
     table_.data.columns = ColumnNames(std::move(names_));
@@ -331,6 +332,18 @@ class Assembly {
     table_.data.labels = std::move(labels.labels);
     table_.data.notes.insert(table_.data.notes.end(), labels.notes.begin(), labels.notes.end());
     return {};
+  }
+
+  void gather_keys() {
+    for (const std::size_t j : table_.plan.by_schema()) {
+      const CsvColumn& column = table_.plan.columns[j];
+      if (column.kind != CellKind::kKey) continue;
+      KeyText& keys = table_.data.keys.emplace_back(column.name);
+      for (CsvChunk& chunk : chunks_) {
+        keys.append(chunk.keys[column.key]);
+        chunk.keys[column.key] = {};
+      }
+    }
   }
 
   // Classes that are listed but have no row must not hide that only one class is there.

@@ -176,6 +176,29 @@ std::vector<std::string> known_classes(const ColumnSchema& column, const LoadOpt
   return classes;
 }
 
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Columns that the table is joined by are keys: by the schema, or because they were asked for where there is none.
+Result<void> declare_keys(const LoadOptions& options, const std::vector<std::string>& names,
+                          const std::string& file_name, CsvPlan& plan) {
+  for (const std::string& key : options.keys) {
+    if (!is_among(names, key))
+      return fail(bad_input({file_name, 0, key},
+                            "is missing: the table is joined by this column" + suggestion(key, names)));
+    ColumnSchema& column =
+        *std::find_if(plan.schema.columns.begin(), plan.schema.columns.end(),
+                      [&](const ColumnSchema& candidate) { return candidate.name == key; });
+    if (plan.guessed && column.type != ColumnType::kLabel)
+      column = {.name = key, .type = ColumnType::kKey, .missing = Missing::kNoMatch};
+    if (column.type != ColumnType::kKey)
+      return fail(bad_input({file_name, 0, key}, "the table is joined by this column, so its type must be \"key\"",
+                            name(column.type)));
+  }
+  return {};
+}
+
 // How the cells of a column are read.
 CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const LoadOptions& options) {
   CsvColumn column;
@@ -225,6 +248,9 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
       break;
     case ColumnType::kId:
       column.kind = CellKind::kId;
+      break;
+    case ColumnType::kKey:
+      column.kind = is_among(options.keys, declared.name) ? CellKind::kKey : CellKind::kSkip;
       break;
     case ColumnType::kIgnore:
       column.kind = CellKind::kSkip;
@@ -365,6 +391,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
       if (column.missing != Missing::kError && column.missing != Missing::kDropRow) column.missing = Missing::kError;
     }
   }
+  PARLEY_CHECK(declare_keys(options, names, file_name, plan));
 
   for (const std::size_t position : positions) {
     const ColumnSchema& declared = plan.schema.columns[position];
@@ -378,6 +405,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
     plan.has_id = plan.has_id || column.kind == CellKind::kId;
     if (column.kind == CellKind::kCategory) column.category = plan.categories++;
+    if (column.kind == CellKind::kKey) column.key = plan.keys++;
     plan.columns.push_back(std::move(column));
   }
   for (const std::size_t j : plan.by_schema())

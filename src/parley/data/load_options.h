@@ -34,6 +34,7 @@ struct LoadOptions {
   // a class that no row has is allowed, if classes are listed or follow a convention (-1/1, 0/1)
   bool absent_classes = false;
   bool id_may_lack = false;            // a table may lack the schema's id, which is not a feature
+  std::vector<std::string> keys;       // columns that the table is joined by; others of type key are left out
   std::optional<double> bound;         // public bound of features that no schema bounds
   std::optional<double> label_bound;   // likewise of a real label
   std::optional<ColumnNames> columns;  // of a training set: the result has these columns in this order

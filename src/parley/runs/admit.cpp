@@ -225,9 +225,10 @@ Result<void> check_table(const jobs::Site& site, const jobs::Job& job, const cat
     return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job",
                           counted(records, "record")));
   std::vector<std::string> used = table.train.columns.list();
-  // The label, and the ids, which a job can ask for by name.
+  // The label, and the ids, which a job can ask for by name; and the keys that it joins by.
   for (const data::ColumnSchema& column : table.train.schema.columns)
     if (column.type == data::ColumnType::kLabel || column.type == data::ColumnType::kId) used.push_back(column.name);
+  for (const data::KeyText& key : table.train.keys) used.push_back(key.column());
   for (const std::string& column : used)
     for (const std::string& name : site.limits.never)
       if (made_from(column, name))
