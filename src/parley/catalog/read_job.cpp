@@ -32,6 +32,17 @@ std::string listed(bool Row::*able, const char* between) {
   return all;
 }
 
+// A trainer of one table would take the first one for all.
+Result<jobs::Job> if_it_joins(Result<jobs::Job> job) {
+  if (!job || job->tables.empty() || job->partition != jobs::Partition::kSingle || method_of(*job).row().joins)
+    return job;
+  const std::string able = listed(&Row::joins, ", ");
+  return fail(bad_input({job->file, 0, "algorithm.name"},
+                        able.empty() ? "trains on one table, and the job joins several"
+                                     : "trains on one table, and the job joins several; over joins there are: " + able,
+                        job->algorithm));
+}
+
 }  // namespace
 
 jobs::Partition Method::partition() const {
@@ -58,11 +69,11 @@ const Federation* federation_of(const jobs::Job& job) {
 }
 
 Result<jobs::Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
-  return jobs::read_job(path, overrides, read_method);
+  return if_it_joins(jobs::read_job(path, overrides, read_method));
 }
 
 Result<jobs::Job> parse_job(Toml toml, const std::string& path, jobs::Paths paths) {
-  return jobs::parse_job(std::move(toml), path, paths, read_method);
+  return if_it_joins(jobs::parse_job(std::move(toml), path, paths, read_method));
 }
 
 Result<jobs::Job> parse_job(const jobs::JobText& text, jobs::Paths paths) {

@@ -63,6 +63,7 @@ void read_data(Toml data, DataSection& section) {
   if (data.number("test_fraction", section.test_fraction, between(0, 1)) && *section.test_fraction >= 1)
     data.reject("test_fraction", "must be below 1: something must be left to train on");
   data.integer("features", section.features, at_least(1));
+  data.integer("largest_join", section.largest_join, between(1, 2147483647));
 }
 
 void read_privacy(Toml settings, PrivacySection& section) {
@@ -220,10 +221,25 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
   }
 }
 
+// Which jobs have [[join]] and [[union]], and that the clauses make one tree of all tables.
+Result<void> check_joins(Toml& toml, const Job& job) {
+  const bool may_join = job.partition == Partition::kRelational || job.partition == Partition::kSingle;
+  for (const char* section : {"join", "union"})
+    if (toml.has(section) && !may_join)
+      toml.reject(section, "is for tables (partition = \"relational\", or \"single\" in one process)",
+                  name(job.partition));
+  if (job.partition == Partition::kRelational && !toml.has("join"))
+    toml.reject("join", "is missing: a relational job says how its tables join, with left and right of a [[join]]");
+  if (toml.has("data") && toml.table("data").has("largest_join") && !toml.has("join"))
+    toml.table("data").reject("largest_join", "is for jobs with a [[join]]");
+  if (toml.has("union") && !toml.has("join")) toml.reject("union", "is a table of a join: a [[join]] is missing");
+  return toml.finish();
+}
+
 // "section.key: ...".
 bool names_a_setting(std::string_view message) {
-  static constexpr std::string_view kSections[] = {"job.",     "model.",  "algorithm.", "data.",
-                                                   "privacy.", "labels.", "rounds.",    "tune."};
+  static constexpr std::string_view kSections[] = {"job.",    "model.",  "algorithm.", "data.", "privacy.",
+                                                   "labels.", "rounds.", "tune.",      "join.", "union."};
   return std::any_of(std::begin(kSections), std::end(kSections), [&](std::string_view section) {
     if (!message.starts_with(section)) return false;
     const std::string_view rest = message.substr(section.size());
@@ -319,6 +335,9 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
 
   read_parties(toml, job, paths);
+  std::vector<std::string> names;
+  for (const PartySection& party : job.parties) names.push_back(party.name);
+  job.tables = read_joins(toml, names);
   read_rounds(toml.table("rounds"), job, job.rules);
   if (toml.has("network")) {
     Toml network = toml.table("network");
@@ -351,7 +370,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
   }
   if (job.privacy) check_clients(toml, job);
   if (job.privacy) check_hidden_count(toml, job);
-  PARLEY_CHECK(toml.finish());
+  PARLEY_CHECK(check_joins(toml, job));
 
   if (job.partition != job.method->partition())
     return fail(bad_input({path, 0, "job.partition"},
@@ -359,12 +378,17 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
                           name(job.partition)));
   if (job.parties.empty())
     return fail(bad_input({path, 0, "party"}, "no data: add a [[party]] section with name and data"));
-  if (job.partition == Partition::kSingle && job.parties.size() > 1)
-    return fail(bad_input({path, 0, "party"}, "a single-site job has one [[party]]",
+  if (job.partition == Partition::kSingle && job.parties.size() > 1 && job.tables.empty())
+    return fail(bad_input({path, 0, "party"}, "a single-site job has one [[party]], or several and a [[join]]",
                           fmt::format("{} of them", job.parties.size())));
+  if (!job.tables.empty()) {
+    const auto order = data::order_of_join(job.tables.spec);
+    if (!order) return fail(bad_input({path, 0, ""}, order.error().message));
+  }
   if (!job.labels.party.empty()) {
     bool found = false;
     for (const PartySection& party : job.parties) found |= party.name == job.labels.party;
+    found |= job.tables.find(job.labels.party).has_value();  // a union's
     if (!found) return fail(bad_input({path, 0, "labels.party"}, "names no [[party]] of this job", job.labels.party));
   }
   return job;

@@ -11,7 +11,9 @@
 
 #include "parley/core/result.h"
 #include "parley/core/toml.h"
+#include "parley/data/join.h"
 #include "parley/glm/objective.h"
+#include "parley/jobs/joins.h"
 #include "parley/privacy/units.h"
 #include "parley/rounds/exchange.h"
 
@@ -33,6 +35,7 @@ struct DataSection {
   std::optional<double> label_bound;
   std::optional<double> test_fraction;
   std::optional<std::int64_t> features;  // number of columns of LIBSVM files
+  std::int64_t largest_join = data::kLargestJoin;  // rows that a join may have
 };
 
 struct PrivacySection {
@@ -110,6 +113,7 @@ struct Job {
   // of a private run of parties with columns: exact parts of the model stay with them, not covered
   bool keep_parts = false;
   std::vector<PartySection> parties;
+  JobTables tables;                        // of [[join]] and [[union]]; empty: the parties are not joined
   rounds::Rules rules;                     // for parties on other machines
   std::optional<rounds::Network> network;  // for which the time of the run is told
 };

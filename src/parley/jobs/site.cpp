@@ -43,6 +43,7 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
   section.text("tls", site.tls);
   section.text("state", site.state);
   section.text("ledger", site.ledger);
+  section.text("federation_secret", site.federation_secret);
   Toml data = toml.table("data");
   toml.require("data");
   data.require("path");
@@ -80,7 +81,8 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
       return fail(
           bad_input(about(site, "limits.algorithms"), "unknown algorithm" + suggestion(name, algorithms), name));
   if (site.ledger.empty()) site.ledger = (std::filesystem::path(site.state) / "ledger").string();
-  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema})
+  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema,
+                            &site.federation_secret})
     *file = beside(path, *file);
   return site;
 }
