@@ -99,6 +99,14 @@ std::string noise_of(const privacy::Mechanism& mechanism) {
 
 Result<JobPlan> plan_job(const jobs::Job& job) {
   const catalog::Method& method = catalog::method_of(job);
+  if (!job.tables.empty()) {
+    JobPlan plan;
+    PARLEY_TRY(plan.join, plan_join(job));
+    if (job.privacy)
+      plan.warnings.emplace_back(
+          "what a private run over tables releases is not planned; the run charges it before it begins");
+    return plan;
+  }
   if (method.federation)
     return fail(bad_input({job.file, 0, "job.partition"}, "plans are for single-site jobs in this version",
                           name(job.partition)));
@@ -140,6 +148,13 @@ Result<JobPlan> plan_job(const jobs::Job& job) {
 }
 
 std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
+  if (plan.join)
+    return Json{{"job", job.name},
+                {"algorithm", job.algorithm},
+                {"join", Json::parse(join_json(*plan.join))},
+                {"privacy", nullptr},
+                {"warnings", plan.warnings}}
+        .dump(1);
   Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}};
   if (!plan.privacy) json["memory_bytes"] = plan.memory_bytes;
   json["privacy"] = nullptr;
@@ -174,6 +189,11 @@ std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
 
 std::string plan_table(const jobs::Job& job, const JobPlan& plan) {
   std::string table = fmt::format("{}: {} by {}\n\n", job.name, glm::name(job.objective.task), job.algorithm);
+  if (plan.join) {
+    table += join_table(*plan.join);
+    for (const std::string& warning : plan.warnings) table += "  warning: " + warning + "\n";
+    return table;
+  }
   const auto line = [&](const char* name, const std::string& value) {
     table += fmt::format("  {:<18} {}\n", name, value);
   };

@@ -10,6 +10,7 @@
 #include "parley/catalog/catalog.h"
 #include "parley/core/result.h"
 #include "parley/jobs/job.h"
+#include "parley/runs/join_plan.h"
 #include "parley/runs/private_site.h"
 
 namespace parley::runs {
@@ -34,6 +35,7 @@ struct JobPlan {
   std::optional<double> smoothness_floor;
   std::optional<catalog::RiskOrder> risk;
   std::vector<std::string> warnings;
+  std::optional<JoinPlan> join;  // of a job over several tables, which has no more of a plan than that
 };
 
 Result<JobPlan> plan_job(const jobs::Job& job);
