@@ -48,7 +48,16 @@ TEST(Job, ReadsASingleSiteJob) {
 
 TEST(Job, PathsAreRelativeToTheJob) {
   EXPECT_EQ(read(kGood)->parties[0].data, "jobs/income.csv");
-  EXPECT_EQ(read(kGood, {"party.site.data=postgresql://db/x"})->parties[0].data, "postgresql://db/x");
+  EXPECT_EQ(read(kGood, {"party.site.data=postgresql://db/x?table=t"})->parties[0].data, "postgresql://db/x?table=t");
+  EXPECT_EQ(read(kGood, {"party.site.data=sqlite:x.db?table=t"})->parties[0].data, "sqlite:jobs/x.db?table=t");
+  EXPECT_EQ(read(kGood, {"party.site.data=sqlite:///srv/x.db?table=t"})->parties[0].data, "sqlite:///srv/x.db?table=t");
+}
+
+TEST(Job, RefusesAddressesOfDatabasesWithAPassword) {
+  const std::string told = refusal(kGood, {"party.site.data=postgresql://ann:pa55@db/x?table=t"});
+  EXPECT_NE(told.find("party.1.data: holds a password"), std::string::npos) << told;
+  EXPECT_EQ(told.find("pa55"), std::string::npos) << told;
+  EXPECT_NE(refusal(kGood, {"party.site.data=sqlite:x.db"}).find("party.1.data: must name a table"), std::string::npos);
 }
 
 TEST(Job, RefusesUnknownKeysWithASuggestion) {

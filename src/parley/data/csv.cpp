@@ -364,7 +364,8 @@ class Assembly {
   void write_notes() {
     std::vector<std::string>& notes = table_.data.notes;
     if (table_.plan.guessed && !table_.plan.lenient)
-      notes.emplace_back("no schema: types of columns were guessed from the data, and nothing about them is public");
+      notes.push_back(fmt::format("no schema: types of columns were {}, and nothing about them is public",
+                                  options_.catalogue.empty() ? "guessed from the data" : "taken from the catalogue"));
     if (table_.data.dropped > 0)
       notes.push_back(counted(table_.data.dropped, "row with a missing value was dropped",
                               "rows with a missing value were dropped"));

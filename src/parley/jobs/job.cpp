@@ -10,6 +10,7 @@
 #include "parley/core/files.h"
 #include "parley/core/party_name.h"
 #include "parley/core/text.h"
+#include "parley/data/database_address.h"
 #include "parley/data/labels.h"
 #include "parley/privacy/ledger/digest.h"
 #include "parley/privacy/sensitivity/grid_features.h"
@@ -209,6 +210,8 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
     if (const std::string_view flaw = flaw_of_party_name(read.name);
         party.kind("name") == Toml::Kind::kText && !flaw.empty())
       party.reject("name", flaw, read.name);
+    for (const auto& [key, address] : {std::pair{"data", read.data}, std::pair{"test", read.test}})
+      if (const std::string flaw = data::flaw_of_database(address); !flaw.empty()) party.reject(key, flaw);
     if (party.has("data") && read.data.empty() && party.kind("data") == Toml::Kind::kText)
       party.reject("data", "must not be empty");
     if (!names.insert(read.name).second) party.reject("name", "appears twice", read.name);
@@ -284,6 +287,8 @@ Error in_job(const Job& job, Error error) {
 }
 
 std::string beside(const std::string& file, const std::string& path) {
+  if (data::is_database(path) && !data::file_of(path).empty() && path.find("://") == std::string::npos)
+    return data::with_file(path, beside(file, data::file_of(path)));
   if (path.empty() || path.find("://") != std::string::npos) return path;
   const std::filesystem::path given(path);
   if (given.is_absolute()) return path;

@@ -34,7 +34,7 @@ struct DataSection {
   std::optional<double> bound;  // of every feature that no schema bounds
   std::optional<double> label_bound;
   std::optional<double> test_fraction;
-  std::optional<std::int64_t> features;  // number of columns of LIBSVM files
+  std::optional<std::int64_t> features;            // number of columns of LIBSVM files
   std::int64_t largest_join = data::kLargestJoin;  // rows that a join may have
 };
 
@@ -130,7 +130,8 @@ bool hides_count(const Job& job);
 // files.
 Error in_job(const Job& job, Error error);
 
-// Paths in a file are relative to the file's folder; addresses (postgresql://...) are left alone.
+// Paths in a file are relative to the file's folder, also the file in an address (sqlite:shop.db?table=users); other
+// addresses (postgresql://...) are left alone.
 std::string beside(const std::string& file, const std::string& path);
 
 }  // namespace parley::jobs
