@@ -90,7 +90,7 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
 
   Random model(seed, kModel);
   const std::vector<double> fact_weights = normal_weights(model, recipe.columns);
-  JobDraft job{.partition = "relational", .algorithm = "relational-admm", .iterations = 100};
+  JobDraft job{.partition = "relational", .l2 = 1e-3, .algorithm = "relational-admm", .iterations = 100};
   Truth truth{.source = "TablePuppet, Appendix A (the setting; the law is Parley's own)",
               .task = logistic ? "logistic" : "linear"};
   truth.models = {{.coefficients = named_nonzeros(fact.prefix, fact_weights)}};

@@ -173,6 +173,7 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
   std::vector<std::string> notes;
   JobDraft job{.partition = "relational",
                .task = "linear",
+               .l2 = 1e-3,
                .algorithm = "relational-admm",
                .iterations = 100,
                .label_party = folder.names()[0]};
