@@ -97,7 +97,10 @@ class RelationalData(CliTest):
         self.csv("b.csv", "user,item,weight,price", self.orders[100:])
         split = STAR.replace(party("orders", "orders.csv"), party("a", "a.csv") + party("b", "b.csv")
                              + '[[union]]\ntable = "orders"\nparties = ["a", "b"]\n')
-        self.assertEqual(self.planned(split), self.planned())
+        whole, parts = self.planned(), self.planned(split)
+        for plan in (whole, parts):
+            del plan["memory_bytes"]  # of the numbers as they are stored, which two parts may do in another form
+        self.assertEqual(parts, whole)
 
     def test_the_form_that_is_cheaper_depends_on_the_tables(self):
         wide = ",".join(f"x{k}" for k in range(50))

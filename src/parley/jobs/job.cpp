@@ -243,6 +243,7 @@ Result<void> check_joins(Toml& toml, const Job& job) {
 bool names_a_setting(std::string_view message) {
   static constexpr std::string_view kSections[] = {"job.",    "model.",  "algorithm.", "data.", "privacy.",
                                                    "labels.", "rounds.", "tune.",      "join.", "union."};
+  if (message.starts_with("join: ")) return true;  // all clauses together
   return std::any_of(std::begin(kSections), std::end(kSections), [&](std::string_view section) {
     if (!message.starts_with(section)) return false;
     const std::string_view rest = message.substr(section.size());
