@@ -29,6 +29,7 @@ PROGRAMS = {
                       "load DATA\nthreads 1\nsolve logistic 0.01 0 -1 -1\ntrace logistic 0.01 0 -1 -1\nmodel MODEL\n")],
     "federated_driver": [("local I", ""), ("data LIBSVM logistic 4 CLIENTS 2 5", "")],
     "frank_wolfe_bench": [("0.001", "")],
+    "join_bench": [("0.01", "")],
     "ledger_bench": [("", "")],
     "linalg_bench": [("dense", ""), ("sparse", ""), ("gram", ""), ("thresholds", ""), ("building", "")],
     "mechanisms_bench": [("", "")],
