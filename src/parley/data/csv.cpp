@@ -339,6 +339,9 @@ class Assembly {
       const CsvColumn& column = table_.plan.columns[j];
       if (column.kind != CellKind::kKey) continue;
       KeyText& keys = table_.data.keys.emplace_back(column.name);
+      std::size_t bytes = 0;
+      for (const CsvChunk& chunk : chunks_) bytes += chunk.keys[column.key].bytes();
+      keys.reserve(rows_, bytes);
       for (CsvChunk& chunk : chunks_) {
         keys.append(chunk.keys[column.key]);
         chunk.keys[column.key] = {};

@@ -19,8 +19,12 @@ void KeyText::append_missing() {
 void KeyText::append(const KeyText& others) {
   const std::uint64_t before = bytes_.size();
   bytes_ += others.bytes_;
-  ends_.reserve(ends_.size() + others.ends_.size());
   for (const std::uint64_t end : others.ends_) ends_.push_back(end + before);  // the mark stays: sizes are below it
+}
+
+void KeyText::reserve(std::size_t keys, std::size_t bytes) {
+  ends_.reserve(keys);
+  bytes_.reserve(bytes);
 }
 
 KeyText KeyText::select(std::span<const std::int32_t> rows) const {

@@ -23,6 +23,8 @@ class KeyText {
   void append(std::string_view text);
   void append_missing();
   void append(const KeyText& others);
+  void reserve(std::size_t keys, std::size_t bytes);
+  [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }  // of all texts
   [[nodiscard]] KeyText select(std::span<const std::int32_t> rows) const;
   void pop_back();  // the last one, where there is one
 
