@@ -31,13 +31,13 @@ struct Row {
 
   // Each reads the algorithm's own keys of [algorithm] (trains_by, learns_from, in catalog.cpp).
   std::function<Trainer(Toml& settings)> train = {};                                       // of a single site
+  std::function<JoinTrainer(Toml& settings)> train_over_join = {};                         // of a join, never made
   std::function<std::shared_ptr<const Federation>(Toml& settings)> federate = {};          // of several parties
   std::function<std::shared_ptr<const Federation>(Toml& settings)> federate_clients = {};  // privacy.unit = "client"
 
   // Whether Problem::privacy (RowShare::privacy, ColumnShare::privacy) is honoured: then everything that the model
   // depends on leaves through the gate.
   bool can_be_private = false;
-  bool joins = false;               // of a single site: also over the join of several tables, which is never made
   bool private_smoothness = false;  // steps go by smoothness constants, which may be estimated and paid for
   // What `parley plan` says beside the cost: the order of the risk at n records, d columns and the target, and the
   // steps taken where the job states none.

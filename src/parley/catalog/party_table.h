@@ -14,6 +14,7 @@
 #include "parley/catalog/classes.h"
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
+#include "parley/data/key_digest.h"
 #include "parley/data/load.h"
 #include "parley/data/source.h"
 #include "parley/glm/model.h"
@@ -25,6 +26,7 @@ namespace parley::catalog {
 struct PartySource {
   data::Source train;
   std::optional<data::Source> test = {};
+  std::optional<data::FederationSecret> secret = {};  // that its keys leave under; none: they stay in this process
 };
 using Sources = std::vector<PartySource>;
 // The files that the job names, for all its parties or for some.
@@ -36,10 +38,11 @@ struct PartyTable {
   int number = 0;  // in the job's list
   data::Dataset train;
   std::optional<data::Dataset> test;
-  glm::Model scaling;       // scales, centers and unit_rows alone
-  linalg::Matrix features;  // of `train`, scaled; of a private run on its grid
-  bool aligned = false;     // its records are those of the other parties, in the same order
-  std::string run;          // which run of which job it is read for, as this party was told; empty: by its own process
+  glm::Model scaling;                  // scales, centers and unit_rows alone
+  linalg::Matrix features;             // of `train`, scaled; of a private run on its grid
+  std::vector<data::KeyColumns> keys;  // of `train`, digests: as the job numbers the keys of the table
+  bool aligned = false;                // its records are those of the other parties, in the same order
+  std::string run;  // which run of which job it is read for, as this party was told; empty: by its own process
   std::shared_ptr<const algorithms::PrivateTerms> terms;  // of a private run
 };
 

@@ -20,12 +20,14 @@ Result<std::shared_ptr<const jobs::Method>> read_method(Toml& section, const job
   auto method = std::make_shared<Method>(*row);
   const bool clients = job.privacy && job.privacy->unit == privacy::Unit::kClient;
   if (row->train) method->train = row->train(section);
+  if (row->train_over_join) method->train_over_join = row->train_over_join(section);
   if (row->federate)
     method->federation = (clients && row->federate_clients ? row->federate_clients : row->federate)(section);
   return method;
 }
 
-std::string listed(bool Row::*able, const char* between) {
+template <class Able>
+std::string listed(Able Row::*able, const char* between) {
   std::string all;
   for (const Row& row : rows())
     if (row.*able) all += (all.empty() ? "" : between) + row.name;
@@ -34,13 +36,12 @@ std::string listed(bool Row::*able, const char* between) {
 
 // A trainer of one table would take the first one for all.
 Result<jobs::Job> if_it_joins(Result<jobs::Job> job) {
-  if (!job || job->tables.empty() || job->partition != jobs::Partition::kSingle || method_of(*job).row().joins)
+  if (!job || job->tables.empty() || job->partition != jobs::Partition::kSingle || method_of(*job).train_over_join)
     return job;
-  const std::string able = listed(&Row::joins, ", ");
-  return fail(bad_input({job->file, 0, "algorithm.name"},
-                        able.empty() ? "trains on one table, and the job joins several"
-                                     : "trains on one table, and the job joins several; over joins there are: " + able,
-                        job->algorithm));
+  return fail(bad_input(
+      {job->file, 0, "algorithm.name"},
+      "trains on one table, and the job joins several; over joins there are: " + listed(&Row::train_over_join, ", "),
+      job->algorithm));
 }
 
 }  // namespace

@@ -53,9 +53,10 @@ Result<void> check_limits(const jobs::Site& site, const jobs::Job& job) {
   return {};
 }
 
-// Labels of parties with columns go to the coordinator as they are, with privacy and without.
+// Labels of parties with columns or tables go to the coordinator as they are, with privacy and without.
 Result<void> check_labels_leave(const jobs::Site& site, const jobs::Job& job, const catalog::PartyTable& table) {
-  if (table.train.labels.values.empty() || !table.aligned || site.limits.public_labels) return {};
+  const bool leave = table.aligned || !job.tables.empty();
+  if (table.train.labels.values.empty() || !leave || site.limits.public_labels) return {};
   return fail(bad_input(about(site, "limits.public_labels"),
                         "is false, and the job would send this site's labels as they are", job.name));
 }
@@ -256,6 +257,15 @@ void keep_part(const jobs::Site& site, const jobs::Job& job, const Member& membe
   tell("leaves this site's part of the model in " + (folder / "model.json").string());
 }
 
+// What keys leave under, another one in each run.
+Result<data::FederationSecret> secret_of(const jobs::Site& site, const rounds::Opening& opening) {
+  if (site.federation_secret.empty())
+    return fail(bad_input(about(site, "site.federation_secret"),
+                          "is missing: the job joins tables, and keys leave a site hashed under it or not at all"));
+  PARLEY_TRY(const data::FederationSecret secret, data::FederationSecret::read(site.federation_secret));
+  return secret.of_run(wire::hex(opening.run));
+}
+
 }  // namespace
 
 std::string part_in(const std::string& state, const wire::RunId& run) {
@@ -321,7 +331,11 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   const int number = static_cast<int>(own - job.parties.begin());
   PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
   PARLEY_CHECK(same.as_in(opening));
-  PARLEY_TRY(std::vector<catalog::PartyTable> tables, federation->read(job, {&number, 1}, {catalog::files_of(*own)}));
+  catalog::PartySource source = catalog::files_of(*own);
+  if (!job.tables.empty()) {
+    PARLEY_TRY(source.secret, secret_of(site, opening));
+  }
+  PARLEY_TRY(std::vector<catalog::PartyTable> tables, federation->read(job, {&number, 1}, {std::move(source)}));
   PARLEY_CHECK(same.still());
   const auto member = std::make_shared<Member>(Member{std::move(tables.front())});
   PARLEY_CHECK(check_table(site, job, member->table));

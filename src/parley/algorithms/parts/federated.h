@@ -23,6 +23,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,8 @@
 
 namespace parley::algorithms {
 
+struct RelationalTerms;  // relational/table_share.h
+
 // What a job says, the same at the coordinator and at every party.
 struct RunTerms {
   glm::Objective objective;
@@ -44,10 +47,11 @@ struct RunTerms {
   bool is_private = false;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Calibration calibration = privacy::Calibration::kProved;
-  bool public_labels = false;             // declared so to the parties
-  bool keep_parts = false;                // exact parts of a private model stay with the parties
-  std::optional<privacy::Target> client;  // of a run whose unit is the client
-  std::string run;                        // at a party: names the run and all of its job, for masks
+  bool public_labels = false;                         // declared so to the parties
+  bool keep_parts = false;                            // exact parts of a private model stay with the parties
+  std::optional<privacy::Target> client;              // of a run whose unit is the client
+  std::string run;                                    // at a party: names the run and all of its job, for masks
+  std::shared_ptr<const RelationalTerms> relational;  // of a job whose parties hold tables that are joined
 };
 
 // What a party said about itself.
