@@ -38,6 +38,7 @@ PROGRAMS = {
                         "run frank-wolfe 5 0 1 0 0 1 1e-5 1 proved auto 1\nrun sgd 5 0 1 0 0 1 1e-5 1 proved auto\n"
                         "dense 50 4\nread 100000\n")],
     "readers_bench": [("LIBSVM classes 1 2", "")],
+    "relational_bench": [("1 20000", "")],
     "rounds_bench": [("local 100 10 2", "")],
     "rounds_bare": [],  # answers rounds_bench and nothing else: see `federation`
 }
