@@ -7,8 +7,10 @@
 #include "parley/algorithms/relational/factorised_newton.h"
 #include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/table_sums.h"
+#include "parley/privacy/masking/pairwise_masks.h"
 #include "tests/algorithms/federation.h"
 #include "tests/algorithms/relational/joined_tables.h"
+#include "tests/algorithms/test_site.h"
 
 using namespace parley;
 using namespace parley::algorithms;
@@ -163,6 +165,22 @@ TEST(RelationalAdmm, AsksATableWithoutColumnsForItsKeysAlone) {
   ASSERT_TRUE(learnt) << learnt.error().message;
   EXPECT_EQ(learnt->memories[0].answered, 0);
   EXPECT_NEAR(learnt->objective, optimum(star, ridge(glm::Task::kLogistic)), 1e-9);
+}
+
+TEST(TableSums, LeaveNoPrivateRunWithoutNoise) {
+  data::Random random(3, 1, 1);
+  TestSite site(tests::random_table(20, 2, random), {.epsilon = 1});
+  const privacy::MaskSecret secrets[] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+  std::vector<std::string> keys;
+  for (const privacy::MaskSecret& secret : secrets) keys.push_back(*privacy::mask_public_key(secret));
+  auto masks = privacy::PairwiseMasks::agree(secrets[0], 0, keys, "");
+  ASSERT_TRUE(masks);
+  privacy::Gate& gate = *site.problem({}, {}).privacy->gate;
+  EXPECT_FALSE(gate.unprotected(privacy::Private(std::vector<std::int64_t>{1, 2, 3}), *masks->mask(0, 3)));
+  auto open = privacy::Gate::without_privacy(privacy::Unprotected{});
+  EXPECT_FALSE(open.unprotected(privacy::Private(std::vector<std::int64_t>{1}), *masks->mask(1, 3)))
+      << "a mask is as long as what it covers";
+  EXPECT_TRUE(open.unprotected(privacy::Private(std::vector<std::int64_t>{1, 2, 3}), *masks->mask(2, 3)));
 }
 
 TEST(TableSums, AreExactInAnyOrder) {

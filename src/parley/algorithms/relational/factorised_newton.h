@@ -4,8 +4,8 @@
 //   g_i   =  (1/N) X_i' scatter_i(phi')  +  l2 theta_i
 //   H_ik  =  (1/N) X_i' W_ik X_k  +  [i = k] l2 I,    W_ik[t, s] = sum of phi''_j over rows with p_i = t and p_k = s
 //
-// W_ii is diagonal. Of two tables W is as sparse as there are pairs of tuples that meet: N + nnz(W) d_k + n_i d_i d_k for
-// the table i with fewer tuples. With K classes there is a block for each pair of classes. Where the Hessian would be
+// W_ii is diagonal. Of two tables W has at most as many entries as there are rows, and as there are pairs of tuples: at most
+// N + min(N, n_i n_k) d_k + n_i d_i d_k operations, i the table with fewer tuples. With K classes there is a block for each pair of classes. Where the Hessian would be
 // too large to factor, conjugate gradients use its products alone: a gather, a scatter and one product with each table.
 //
 // Newton's method itself, its search and its certificate are those of one table (algorithms/exact/newton.h).

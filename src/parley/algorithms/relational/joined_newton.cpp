@@ -11,12 +11,26 @@ namespace parley::algorithms {
 
 using linalg::Index;
 
+namespace {
+
+constexpr std::size_t kLargestDense = std::size_t{1} << 24;  // 128 MB
+
+}  // namespace
+
 JoinedNewton::JoinedNewton(const JoinedProblem& problem)
     : objective_(problem.objective),
       labels_(problem.labels),
       classes_(static_cast<std::size_t>(problem.objective.classes)) {
   for (std::size_t i = 0; i < problem.rows.size(); ++i) {
-    blocks_.push_back({problem.features[i].select_rows(problem.rows[i].tuples), problem.rows[i], columns_});
+    blocks_.push_back({problem.features[i].select_rows(problem.rows[i].tuples), problem.rows[i], columns_, {}});
+    Block& block = blocks_.back();
+    if (block.slots() * block.columns() <= kLargestDense) {
+      block.dense.resize(block.slots() * block.columns());
+      for (std::size_t c = 0; c < block.columns(); ++c)
+        block.features.for_each_in_column(static_cast<Index>(c), [&](Index slot, double value) {
+          block.dense[static_cast<std::size_t>(slot) * block.columns() + c] = value;
+        });
+    }
     columns_ += blocks_.back().columns();
   }
   penalties_.assign(columns_ * classes_, objective_.l2);
@@ -124,8 +138,12 @@ void JoinedNewton::add_block(Place rows_of, Place columns_of, std::span<const do
   } else {
     const Block& outer = down_is_outer ? down : across;
     const Block& inner = down_is_outer ? across : down;
-    met(down_is_outer ? rows_of.table : columns_of.table, down_is_outer ? columns_of.table : rows_of.table)
-        .block(outer.features, inner.features, weights, block);
+    std::vector<double> by_inner(block.size());  // a row for each column of `inner`
+    outer.features.multiply_transposed(weighted_sums(outer, inner, weights), static_cast<int>(inner.columns()),
+                                       by_inner);
+    for (std::size_t k = 0; k < inner.columns(); ++k)
+      for (std::size_t j = 0; j < outer.columns(); ++j)
+        block[j * inner.columns() + k] = by_inner[k * outer.columns() + j];
   }
   const bool transposed = rows_of.table != columns_of.table && !down_is_outer;
   for (std::size_t j = 0; j < down.columns(); ++j)
@@ -134,10 +152,40 @@ void JoinedNewton::add_block(Place rows_of, Place columns_of, std::span<const do
               across.first + c] = block[transposed ? c * down.columns() + j : j * across.columns() + c] / rows();
 }
 
-const MetTuples& JoinedNewton::met(std::size_t outer, std::size_t inner) {
-  std::optional<MetTuples>& made = met_[{outer, inner}];
-  if (!made) made.emplace(blocks_[outer].rows, blocks_[inner].rows);
-  return *made;
+void JoinedNewton::add_tuple(const Block& block, Index slot, double weight, std::span<double> sum) {
+  if (block.dense.empty()) {
+    block.features.for_each_in_row_by_kind(
+        slot, [&](Index column, double value) { sum[static_cast<std::size_t>(column)] += weight * value; });
+    return;
+  }
+  const double* values = &block.dense[static_cast<std::size_t>(slot) * sum.size()];
+  for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += weight * values[c];
+}
+
+// W X_inner, a row for each slot of `outer`. Where tuples could meet in fewer ways than there are rows, the weights of those
+// that do are added up first.
+std::vector<double> JoinedNewton::weighted_sums(const Block& outer, const Block& inner,
+                                                std::span<const double> weights) const {
+  const std::size_t columns = inner.columns(), slots = inner.slots();
+  std::vector<double> sums(outer.slots() * columns, 0.0);
+  if (columns == 0) return sums;
+  const auto sum_of = [&](std::size_t slot) { return std::span(sums).subspan(slot * columns, columns); };
+  const auto for_each_met = [&](const auto& take) {
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      const Index o = outer.rows.slots[j], i = inner.rows.slots[j];
+      if (o >= 0 && i >= 0) take(static_cast<std::size_t>(o), i, weights[j]);
+    }
+  };
+  if (outer.slots() * slots > weights.size() / 2) {
+    for_each_met([&](std::size_t o, Index i, double weight) { add_tuple(inner, i, weight, sum_of(o)); });
+    return sums;
+  }
+  std::vector<double> met(outer.slots() * slots, 0.0);
+  for_each_met([&](std::size_t o, Index i, double weight) { met[o * slots + static_cast<std::size_t>(i)] += weight; });
+  for (std::size_t o = 0; o < outer.slots(); ++o)
+    for (std::size_t i = 0; i < slots; ++i)
+      if (met[o * slots + i] != 0) add_tuple(inner, static_cast<Index>(i), met[o * slots + i], sum_of(o));
+  return sums;
 }
 
 void JoinedNewton::hessian_product(std::span<const double> v, std::span<double> out) const {

@@ -1,15 +1,11 @@
 // The objective of a join as Newton's method sees it (algorithms/exact/newton.h), from the tables alone: factorised_newton.h has
 // the formulas. Values of rows and slots lie class by class: plane k is [k * length, (k + 1) * length).
 #pragma once
-#include <map>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "parley/algorithms/exact/newton.h"
 #include "parley/algorithms/relational/joined_problem.h"
-#include "parley/algorithms/relational/met_tuples.h"
 
 namespace parley::algorithms {
 
@@ -38,7 +34,8 @@ class JoinedNewton : public NewtonProblem {
   struct Block {
     linalg::Matrix features;  // a row for each slot
     JoinedTable rows;
-    std::size_t first = 0;  // of its columns among those of all tables
+    std::size_t first = 0;      // of its columns among those of all tables
+    std::vector<double> dense;  // the features again, slot by slot; empty where that would be large
 
     [[nodiscard]] std::size_t columns() const { return static_cast<std::size_t>(features.cols()); }
     [[nodiscard]] std::size_t slots() const { return rows.tuples.size(); }
@@ -58,7 +55,9 @@ class JoinedNewton : public NewtonProblem {
   [[nodiscard]] std::vector<double> row_weights(std::size_t k, std::size_t l) const;
   [[nodiscard]] bool factored_step(std::span<const double> gradient, std::span<double> step);
   void add_block(Place rows_of, Place columns_of, std::span<const double> weights, std::span<double> hessian);
-  const MetTuples& met(std::size_t outer, std::size_t inner);
+  static void add_tuple(const Block& block, linalg::Index slot, double weight, std::span<double> sum);
+  [[nodiscard]] std::vector<double> weighted_sums(const Block& outer, const Block& inner,
+                                                  std::span<const double> weights) const;
   void hessian_product(std::span<const double> v, std::span<double> out) const;
   [[nodiscard]] std::vector<double> diagonal() const;
 
@@ -68,7 +67,6 @@ class JoinedNewton : public NewtonProblem {
   std::size_t columns_ = 0;
   std::vector<Block> blocks_;
   std::vector<double> penalties_, margins_, line_, point_, derivatives_, curvatures_;
-  std::map<std::pair<std::size_t, std::size_t>, std::optional<MetTuples>> met_;
 };
 
 }  // namespace parley::algorithms
