@@ -171,8 +171,14 @@ def sides(columns):
     return columns if isinstance(columns, tuple) else (columns, columns)
 
 
+def has_constant(tables):
+    """A column of ones is one of the table with the labels; a table without columns stays without."""
+    return bool(tables[0].features)
+
+
 def job_of(folder, tables, joins, partition, algorithm):
-    text = f'[job]\nname = "bench"\npartition = "{partition}"\ntask = "logistic"\n[model]\nintercept = "penalised"\nl2 = {L2}\n'
+    intercept = '"penalised"' if has_constant(tables) else "false"
+    text = f'[job]\nname = "bench"\npartition = "{partition}"\ntask = "logistic"\n[model]\nintercept = {intercept}\nl2 = {L2}\n'
     text += f'[algorithm]\n{algorithm}seed = 1\n[data]\nscale = "none"\n[labels]\nparty = "{tables[0].name}"\ncolumn = "label"\n'
     text += "".join(table.write(folder) for table in tables)
     for left, right, columns, kind in joins:
@@ -203,7 +209,7 @@ def rows_of(tables, joins):
 def materialised(tables, joins):
     import numpy
     rows = rows_of(tables, joins)
-    columns = [numpy.ones(len(rows))]
+    columns = [numpy.ones(len(rows))] if has_constant(tables) else []
     for table in tables:
         for values in table.features.values():
             columns.append(numpy.array([0.0 if row[table.name] is None else values[row[table.name]] for row in rows]))
