@@ -51,6 +51,7 @@
 #include <vector>
 
 #include "parley/algorithms/parts/federated.h"
+#include "parley/algorithms/parts/mask_keys.h"
 #include "parley/algorithms/relational/joined_rows.h"
 #include "parley/algorithms/relational/relational_settings.h"
 #include "parley/algorithms/relational/row_losses.h"
@@ -147,15 +148,14 @@ class RelationalAdmm {
     int classes = 1;
     std::vector<linalg::Index> tuples;
     std::vector<linalg::Index> uses;
-    std::string mask_secret;
-    std::vector<std::string> mask_keys;
+    MaskKeys masks;
     std::vector<double> gram;     // of the whole table
     std::vector<double> moments;  // X_q'Y_q of this epoch
     std::vector<double> own;      // theta_q
     std::vector<double> dual;     // u_q
     static void fields(auto& self, auto&& visit) {
       visit(self.weights, self.asked_for_keys, self.answered, self.rounds, self.rows, self.weight, self.classes,
-            self.tuples, self.uses, self.mask_secret, self.mask_keys, self.gram, self.moments, self.own, self.dual);
+            self.tuples, self.uses, self.masks, self.gram, self.moments, self.own, self.dual);
     }
     // Made again when they are not there.
     std::shared_ptr<const TableRows> table;

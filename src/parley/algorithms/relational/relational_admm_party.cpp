@@ -1,13 +1,11 @@
 // What an owner of a table does.
 #include <algorithm>
-#include <cstring>
 
 #include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/relational_admm.h"
 #include "parley/algorithms/relational/table_sums.h"
 #include "parley/algorithms/relational/table_system.h"
 #include "parley/linalg/vectors.h"
-#include "parley/privacy/masking/pairwise_masks.h"
 
 namespace parley::algorithms {
 
@@ -57,9 +55,8 @@ Result<privacy::Released<Reply>> RelationalAdmm::keys(const TableShare& share, M
   memory.asked_for_keys = true;
   Reply reply{.keys = sent_keys(share.keys), .labels = share.labels};
   if (is_split(share.party) && settings_.sums == UnionSums::kMasked) {
-    PARLEY_TRY(const privacy::MaskSecret secret, gate.mask_secret());
-    PARLEY_TRY(reply.mask_key, privacy::mask_public_key(secret));
-    memory.mask_secret.assign(reinterpret_cast<const char*>(secret.data()), sizeof secret);
+    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
+    reply.mask_key = key.value();
   }
   return gate.unprotected(privacy::Private(std::move(reply)));
 }
@@ -73,7 +70,6 @@ Result<void> RelationalAdmm::remember(const Task& task, const TableShare& share,
     memory.classes = task.classes;
     memory.tuples = task.tuples;
     memory.uses = task.uses;
-    memory.mask_keys = task.mask_keys;
     memory.weights.assign(static_cast<std::size_t>(share.features.cols()) * static_cast<std::size_t>(task.classes),
                           0.0);
   }
@@ -160,14 +156,14 @@ Result<privacy::Released<Reply>> RelationalAdmm::summand(const Task& task, const
   numbers.insert(numbers.end(), moments.begin(), moments.end());
   PARLEY_TRY(std::vector<std::int64_t> words, words_of(numbers));
   const std::vector<int> holders = tables_->holders_with(share.party);
-  if (memory.mask_keys.size() != holders.size() || memory.mask_secret.size() != sizeof(privacy::MaskSecret))
-    return fail(wrong("must bring the keys of all parties of the table"));
-  privacy::MaskSecret secret{};
-  std::memcpy(secret.data(), memory.mask_secret.data(), sizeof secret);
   const auto own = std::find(holders.begin(), holders.end(), share.party) - holders.begin();
-  PARLEY_TRY(auto masks,
-             privacy::PairwiseMasks::agree(secret, static_cast<int>(own), memory.mask_keys, "relational, run " + run_));
-  PARLEY_TRY(auto mask, masks.mask(memory.rounds, words.size(), std::to_string(memory.answered)));
+  const std::string terms = "relational, run " + run_;
+  PARLEY_CHECK(agree_on_masks(memory.masks, {.party = static_cast<int>(own),
+                                             .parties = static_cast<int>(holders.size()),
+                                             .told = task.mask_keys,
+                                             .terms = terms}));
+  const std::int64_t epoch = memory.answered - 1;
+  PARLEY_TRY(auto mask, next_mask(memory.masks, epoch, words.size(), std::to_string(epoch)));
   PARLEY_TRY(const auto masked, gate.unprotected(privacy::Private(std::move(words)), std::move(mask)));
   return privacy::derive([](const privacy::MaskedVector& sent) { return Reply{.words = sent.words}; }, masked);
 }
