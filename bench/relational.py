@@ -1,12 +1,12 @@
-"""Training over joins that are never made, beside scikit-learn on the materialised join and a program that only gathers and
-scatters.
+"""Training over joins that are never made, beside scikit-learn on the materialised join and a program that only
+gathers and scatters.
 
   bench/relational.py [--shared ../shared] [--only NAME ...]
 
   real    five real sets: the same objective and metrics as scikit-learn on the materialised join, epochs, bytes
   epoch   relational_bench: the shape of MovieLens-1M, an epoch over the floor
-  star    100,000 rows, 20 columns in four tables, logistic, from files to model: `exact` over the join beside a DuckDB join with
-          scikit-learn
+  star    100,000 rows, 20 columns in four tables, logistic, from files to model: `exact` over the join beside a
+          DuckDB join with scikit-learn
 """
 import argparse
 import csv
@@ -46,7 +46,8 @@ class Table:
         with open(folder / f"{self.name}.csv", "w", newline="") as file:
             csv.writer(file).writerows([names, *zip(*columns)])
         schema = "".join(f'[[column]]\nname = "{key}"\ntype = "key"\n' for key in self.keys)
-        schema += "".join(f'[[column]]\nname = "{name}"\ntype = "number"\nlower = -1\nupper = 1\n' for name in self.features)
+        schema += "".join(
+    f'[[column]]\nname = "{name}"\ntype = "number"\nlower = -1\nupper = 1\n' for name in self.features)
         if self.labels:
             schema += '[[column]]\nname = "label"\ntype = "label"\nlevels = ["-1", "1"]\n'
         (folder / f"{self.name}.schema.toml").write_text(schema)
@@ -90,16 +91,29 @@ def sign(truths):
 
 
 def berka(shared):
-    load = {name: read(shared / "berka" / f"{name}.asc.xz", ";") for name in ("loan", "account", "disp", "client", "card", "district")}
+    load = {
+    name: read(
+        shared /
+        "berka" /
+        f"{name}.asc.xz",
+        ";") for name in (
+            "loan",
+            "account",
+            "disp",
+            "client",
+            "card",
+             "district")}
     loan, account, disp, client, card, district = load.values()
     district_numbers = {}
     for column in ("A4", "A10", "A11", "A12", "A13", "A14"):
         district_numbers |= number(district, column)
     born = [{"year": row["birth_number"][:2], "woman": str(int(int(row["birth_number"][2:4]) > 50))} for row in client]
     return [
-        Table("loan", keys(loan, "account_id"), number(loan, "amount") | number(loan, "duration") | number(loan, "payments"),
+        Table("loan", keys(loan, "account_id"),
+              number(loan, "amount") | number(loan, "duration") | number(loan, "payments"),
               sign(row["status"] in "BD" for row in loan)),
-        Table("account", keys(account, "account_id", "district_id"), categories(account, "frequency") | number(account, "date")),
+        Table("account", keys(account, "account_id", "district_id"),
+              categories(account, "frequency") | number(account, "date")),
         Table("disp", keys(disp, "account_id", "client_id", "disp_id"), categories(disp, "type")),
         Table("client", keys(client, "client_id"), number(born, "year") | number(born, "woman")),
         Table("district", keys([{"district_id": row["A1"]} for row in district], "district_id"), district_numbers),
@@ -112,9 +126,11 @@ def berka(shared):
 def movielens(shared):
     ratings, movies = (read(shared / "ml-latest-small" / f"{name}.csv.xz") for name in ("ratings", "movies"))
     tagged = {row["userId"] for row in read(shared / "ml-latest-small" / "tags.csv.xz")}
-    users = [{"userId": user, "tags": str(int(user in tagged))} for user in sorted({row["userId"] for row in ratings}, key=int)]
+    users = [{"userId": user, "tags": str(int(user in tagged))}
+                                          for user in sorted({row["userId"] for row in ratings}, key=int)]
     genres = sorted({genre for row in movies for genre in row["genres"].split("|")})
-    films = {f"genre_{k}": [float(genre in row["genres"].split("|")) for row in movies] for k, genre in enumerate(genres)}
+    films = {f"genre_{k}": [float(genre in row["genres"].split("|")) for row in movies]
+                                  for k, genre in enumerate(genres)}
     years = [{"year": row["title"].strip()[-5:-1] if row["title"].strip()[-5:-1].isdigit() else ""} for row in movies]
     return [
         Table("ratings", keys(ratings, "userId", "movieId"), {}, sign(float(row["rating"]) >= 4 for row in ratings)),
@@ -124,16 +140,19 @@ def movielens(shared):
 
 
 def mimic(shared):
-    stays, people, diagnoses = (read(shared / "mimic-iii-demo" / f"{name}.csv.xz") for name in ("ADMISSIONS", "PATIENTS", "DIAGNOSES_ICD"))
+    stays, people, diagnoses = (read(shared / "mimic-iii-demo" / f"{name}.csv.xz")
+                                for name in ("ADMISSIONS", "PATIENTS", "DIAGNOSES_ICD"))
     lower = lambda rows: [{key.lower(): value for key, value in row.items()} for row in rows]  # noqa: E731
     stays, people, diagnoses = lower(stays), lower(people), lower(diagnoses)
     for row in diagnoses:
         row["chapter"] = row["icd9_code"][:2]
     return [
-        Table("stays", keys(stays, "subject_id", "hadm_id"), categories(stays, "admission_type") | categories(stays, "insurance"),
+        Table("stays", keys(stays, "subject_id", "hadm_id"),
+              categories(stays, "admission_type") | categories(stays, "insurance"),
               sign(row["hospital_expire_flag"] == "1" for row in stays)),
         Table("people", keys(people, "subject_id"), categories(people, "gender")),
-        Table("diagnoses", keys(diagnoses, "hadm_id"), categories(diagnoses, "chapter", 40) | number(diagnoses, "seq_num"))], [
+        Table("diagnoses", keys(diagnoses, "hadm_id"),
+              categories(diagnoses, "chapter", 40) | number(diagnoses, "seq_num"))], [
         ("stays", "people", "subject_id", "inner"), ("stays", "diagnoses", "hadm_id", "inner")]
 
 
@@ -143,28 +162,41 @@ def mutagenesis(shared):
     for column in ("ind1", "inda", "logp", "lumo"):
         chemistry |= number(molecules, column)
     return [
-        Table("molecules", keys(molecules, "molecule_id"), chemistry, sign(row["mutagenic"] == "yes" for row in molecules)),
-        Table("atoms", keys(atoms, "molecule_id"), categories(atoms, "element") | categories(atoms, "type", 30) | number(atoms, "charge"))], [
-        ("molecules", "atoms", "molecule_id", "inner")]
+    Table(
+        "molecules", keys(
+            molecules, "molecule_id"), chemistry, sign(
+                row["mutagenic"] == "yes" for row in molecules)), Table(
+                    "atoms", keys(
+                        atoms, "molecule_id"), categories(
+                            atoms, "element") | categories(
+                                atoms, "type", 30) | number(
+                                    atoms, "charge"))], [
+                                         ("molecules", "atoms", "molecule_id", "inner")]
 
 
 def tpch(shared):
-    load = {name: read(shared / "tpch-sf0.01" / f"{name}.tbl.xz", "|", 1) for name in ("lineitem", "orders", "customer", "part", "supplier")}
+    load = {name: read(shared / "tpch-sf0.01" / f"{name}.tbl.xz", "|", 1)
+                       for name in ("lineitem", "orders", "customer", "part", "supplier")}
     for rows in load.values():  # the third line is types
         if not rows[0][next(iter(rows[0]))].strip().isdigit():
             rows.pop(0)
     items, orders, customers, parts, suppliers = load.values()
     return [
         Table("items", keys(items, "l_orderkey", "l_partkey", "l_suppkey"),
-              number(items, "l_quantity") | number(items, "l_extendedprice") | number(items, "l_discount") | number(items, "l_tax") |
+              number(items, "l_quantity") | number(items, "l_extendedprice") |
+              number(items, "l_discount") | number(items, "l_tax") |
               categories(items, "l_shipmode"), sign(row["l_returnflag"] == "R" for row in items)),
         Table("orders", keys(orders, "o_orderkey", "o_custkey"),
               number(orders, "o_totalprice") | categories(orders, "o_orderpriority") | number(orders, "o_year")),
-        Table("customers", keys(customers, "c_custkey"), number(customers, "c_acctbal") | categories(customers, "c_mktsegment")),
-        Table("parts", keys(parts, "p_partkey"), number(parts, "p_size") | number(parts, "p_retailprice") | categories(parts, "p_mfgr")),
+        Table("customers", keys(customers, "c_custkey"),
+              number(customers, "c_acctbal") | categories(customers, "c_mktsegment")),
+        Table("parts", keys(parts, "p_partkey"),
+              number(parts, "p_size") | number(parts, "p_retailprice") | categories(parts, "p_mfgr")),
         Table("suppliers", keys(suppliers, "s_suppkey"), number(suppliers, "s_acctbal"))], [
-        ("items", "orders", ("l_orderkey", "o_orderkey"), "inner"), ("orders", "customers", ("o_custkey", "c_custkey"), "inner"),
-        ("items", "parts", ("l_partkey", "p_partkey"), "inner"), ("items", "suppliers", ("l_suppkey", "s_suppkey"), "inner")]
+        ("items", "orders", ("l_orderkey", "o_orderkey"), "inner"),
+        ("orders", "customers", ("o_custkey", "c_custkey"), "inner"),
+        ("items", "parts", ("l_partkey", "p_partkey"), "inner"),
+        ("items", "suppliers", ("l_suppkey", "s_suppkey"), "inner")]
 
 
 def sides(columns):
@@ -178,8 +210,10 @@ def has_constant(tables):
 
 def job_of(folder, tables, joins, partition, algorithm):
     intercept = '"penalised"' if has_constant(tables) else "false"
-    text = f'[job]\nname = "bench"\npartition = "{partition}"\ntask = "logistic"\n[model]\nintercept = {intercept}\nl2 = {L2}\n'
-    text += f'[algorithm]\n{algorithm}seed = 1\n[data]\nscale = "none"\n[labels]\nparty = "{tables[0].name}"\ncolumn = "label"\n'
+    text = f'[job]\nname = "bench"\npartition = "{partition}"\ntask = "logistic"\n'
+    text += f'[model]\nintercept = {intercept}\nl2 = {L2}\n'
+    text += f'[algorithm]\n{algorithm}seed = 1\n[data]\nscale = "none"\n'
+    text += f'[labels]\nparty = "{tables[0].name}"\ncolumn = "label"\n'
     text += "".join(table.write(folder) for table in tables)
     for left, right, columns, kind in joins:
         one, other = sides(columns)
@@ -218,7 +252,8 @@ def materialised(tables, joins):
 
 def train(job, out):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([BUILD / "parley", "train", job, "--out", out, "--quiet", "--threads", "1"], capture_output=True, text=True)
+    done = subprocess.run([BUILD / "parley", "train", job, "--out", out, "--quiet",
+                          "--threads", "1"], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -236,13 +271,17 @@ def logistic(features, labels):
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
     begin = time.process_time()
-    model = LogisticRegression(C=1 / (L2 * len(labels)), fit_intercept=False, tol=1e-10, max_iter=10000).fit(features, labels)
+    model = LogisticRegression(C=1 / (L2 * len(labels)), fit_intercept=False,
+                               tol=1e-10, max_iter=10000).fit(features, labels)
     seconds = time.process_time() - begin
     weights = model.coef_[0]
     margins = features @ weights
     objective = numpy.logaddexp(0, -labels * margins).mean() + L2 / 2 * weights @ weights
-    return {"objective": objective, "auc": roc_auc_score(labels, margins), "accuracy": float(((margins > 0) == (labels > 0)).mean()),
-            "seconds": seconds}
+    return {
+    "objective": objective, "auc": roc_auc_score(
+        labels, margins), "accuracy": float(
+            ((margins > 0) == (
+                labels > 0)).mean()), "seconds": seconds}
 
 
 def real(shared):
@@ -259,16 +298,30 @@ def real(shared):
                     "peer_accuracy": peer["accuracy"],
                     "training_ms": 1e3 * exact["time"]["compute_seconds"], "peer_training_ms": 1e3 * peer["seconds"]}
             for update in ("relaxed", "majorised"):
-                admm = train(job_of(folder, tables, joins, "relational",
-                                    f'name = "relational-admm"\nupdate = "{update}"\ntolerance = 1e-5\n'), folder / update)
-                line[update] = {"epochs": admm["rounds"] - 1, "objective_over_exact": admm["objective"]["final"] / exact["objective"]["final"] - 1,
-                                "auc": of_train(admm)["auc"],
-                                "bytes": admm["communication"]["uplink_bytes"] + admm["communication"]["downlink_bytes"]}
+                admm = train(
+    job_of(
+        folder,
+        tables,
+        joins,
+        "relational",
+        f'name = "relational-admm"\nupdate = "{update}"\ntolerance = 1e-5\n'),
+        folder /
+         update)
+                line[update] = {
+    "epochs": admm["rounds"] -
+    1,
+    "objective_over_exact": admm["objective"]["final"] /
+    exact["objective"]["final"] -
+    1,
+    "auc": of_train(admm)["auc"],
+    "bytes": admm["communication"]["uplink_bytes"] +
+     admm["communication"]["downlink_bytes"]}
             print(json.dumps(line), flush=True)
 
 
 def epoch(_):
-    print(subprocess.run([BUILD / "bench/relational_bench"], capture_output=True, text=True, check=True).stdout, end="", flush=True)
+    print(subprocess.run([BUILD / "bench/relational_bench"],
+          capture_output=True, text=True, check=True).stdout, end="", flush=True)
 
 
 def star(_):
@@ -276,7 +329,14 @@ def star(_):
     sizes = {"facts": (100000, 5), "stores": (100, 5), "items": (2000, 5), "people": (5000, 5)}
     features = {name: {f"{name}_{j}": [round(draw.uniform(-1, 1), 4) for _ in range(rows)] for j in range(columns)}
                 for name, (rows, columns) in sizes.items()}
-    chosen = {name: [draw.randrange(sizes[name][0]) for _ in range(sizes["facts"][0])] for name in ("stores", "items", "people")}
+    chosen = {
+    name: [
+        draw.randrange(
+            sizes[name][0]) for _ in range(
+                sizes["facts"][0])] for name in (
+                    "stores",
+                    "items",
+                     "people")}
     labels = []
     for j in range(sizes["facts"][0]):
         margin = features["facts"]["facts_0"][j] + sum(features[name][f"{name}_0"][t[j]] for name, t in chosen.items())
@@ -297,16 +357,22 @@ def star(_):
             connection.execute("SET threads TO 1")
             names = [column for table in tables for column in table.features]
             query = f"SELECT {', '.join(names)}, label FROM '{folder}/facts.csv' AS facts"
-            query += "".join(f" JOIN '{folder}/{other}.csv' AS {other} ON facts.{other} = {other}.{other}" for other in chosen)
+            query += "".join(f" JOIN '{folder}/{other}.csv' AS {other} ON facts.{other} = {other}.{other}"
+                             for other in chosen)
             found = connection.execute(query).fetchnumpy()
             joined = numpy.column_stack([numpy.ones(len(found["label"])), *(found[column] for column in names)])
             peer = logistic(joined, found["label"].astype(float))
             peer["cpu"] = time.process_time() - begin
             least = peer if least is None or peer["cpu"] < least["cpu"] else least
-        print(json.dumps({"rows": len(labels), "objective_over_peer": best["objective"]["final"] / least["objective"] - 1,
-                          "cpu_ms": 1e3 * best["cpu"], "peer_cpu_ms": 1e3 * least["cpu"], "end_to_end": least["cpu"] / best["cpu"],
-                          "training_ms": 1e3 * best["time"]["compute_seconds"], "peer_training_ms": 1e3 * least["seconds"],
-                          "training": least["seconds"] / best["time"]["compute_seconds"]}), flush=True)
+        print(json.dumps({"rows": len(labels),
+    "objective_over_peer": best["objective"]["final"] / least["objective"] - 1,
+    "cpu_ms": 1e3 * best["cpu"],
+    "peer_cpu_ms": 1e3 * least["cpu"],
+    "end_to_end": least["cpu"] / best["cpu"],
+    "training_ms": 1e3 * best["time"]["compute_seconds"],
+    "peer_training_ms": 1e3 * least["seconds"],
+    "training": least["seconds"] / best["time"]["compute_seconds"]}),
+     flush=True)
 
 
 def main():

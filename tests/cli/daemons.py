@@ -128,10 +128,12 @@ class FederationTest(CliTest):
         return self.write("job.toml", job)
 
     def columns_of(self, name):
-        table = SOURCE / "examples" / ("ratings" if name in ("ratings", "users", "films") else "clinic-and-insurer") / name
+        example = "ratings" if name in ("ratings", "users", "films") else "clinic-and-insurer"
+        table = SOURCE / "examples" / example / name
         return {"data": f"{table}.csv", "schema": f"{table}.schema.toml"}
 
-    def split_by_tables(self, rounds, extra="", algorithm="relational-admm", model=NEEDS["relational"].model, settings=""):
+    def split_by_tables(self, rounds, extra="", algorithm="relational-admm", model=NEEDS["relational"].model,
+                        settings=""):
         """Ratings, users and films, whose keys leave under a secret that the sites share."""
         job = JOB.format(partition="relational", rounds=rounds, algorithm=algorithm, model=model, settings=settings)
         job = job.replace('column = "readmitted"', 'party = "ratings"\ncolumn = "liked"\npositive = "yes"') + extra

@@ -34,7 +34,8 @@ class Rows(Faults):
 
 class Parts(Faults):
     def check_parts(self, partition, secret=None):
-        self.check(partition, lambda name: self.join(name, limits="public_labels = true\n", secret=secret, **self.columns_of(name)),
+        limits = "public_labels = true\n"
+        self.check(partition, lambda name: self.join(name, limits=limits, secret=secret, **self.columns_of(name)),
                    lambda out: ([self.part(kept) for kept in self.kept_parts(out)],
                                 [self.part(self.folder / "here" / f"part-{p + 1}" / "model.json")
                                  for p in range(len(self.PARTIES))]))

@@ -48,17 +48,34 @@ class Relational(CliTest):
             written = csv.DictWriter(file, columns, extrasaction="ignore")
             written.writeheader()
             written.writerows(rows)
-        schema = "".join(section for name in tables for section in
-                         ("[[column]]" + text for text in (self.here / f"{name}.schema.toml").read_text().split("[[column]]")[1:])
-                         if 'type = "key"' not in section)
+        schema = "".join(
+    section for name in tables for section in (
+        "[[column]]" +
+        text for text in (
+            self.here /
+            f"{name}.schema.toml").read_text().split("[[column]]")[
+                1:]) if 'type = "key"' not in section)
         (self.here / "joined.schema.toml").write_text(schema)
         head = (self.here / "one-process.toml").read_text().split("[[party]]")[0].replace('party = "ratings"\n', "")
-        (self.here / "joined.toml").write_text(head + '[[party]]\nname = "joined"\ndata = "joined.csv"\nschema = "joined.schema.toml"\n')
+        (self.here / "joined.toml").write_text(head + \
+         '[[party]]\nname = "joined"\ndata = "joined.csv"\nschema = "joined.schema.toml"\n')
 
     def test_parties_one_process_and_the_materialised_join_have_one_model(self):
         self.materialise()
-        whole = self.train("ratings/joined.toml", "whole", "--set", "data.test_fraction=0", "--set", "algorithm.tolerance=1e-16")
-        here = self.train("ratings/one-process.toml", "here", "--set", "data.test_fraction=0", "--set", "algorithm.tolerance=1e-16")
+        whole = self.train(
+    "ratings/joined.toml",
+    "whole",
+    "--set",
+    "data.test_fraction=0",
+    "--set",
+     "algorithm.tolerance=1e-16")
+        here = self.train(
+    "ratings/one-process.toml",
+    "here",
+    "--set",
+    "data.test_fraction=0",
+    "--set",
+     "algorithm.tolerance=1e-16")
         self.assertAlmostEqual(here["objective"]["final"], whole["objective"]["final"], delta=1e-12)
         model = json.loads((self.folder / "whole" / "model.json").read_text())
         whole_weights = {column["name"]: column["weight"] for column in model["columns"]}
@@ -88,8 +105,12 @@ class Relational(CliTest):
         (self.here / "films.csv").write_text("\n".join(films[:20]) + "\n")  # most films are not known
         for name in ("job", "one-process"):
             text = (self.here / f"{name}.toml").read_text()
-            (self.here / f"{name}.toml").write_text(
-                text.replace('right = ["films.film"]\n', 'right = ["films.film"]\nkind = "left"\nmissing = "indicator"\n'))
+            (
+    self.here /
+    f"{name}.toml").write_text(
+        text.replace(
+            'right = ["films.film"]\n',
+             'right = ["films.film"]\nkind = "left"\nmissing = "indicator"\n'))
         parts = self.train("ratings/job.toml", "parts", "--set", "algorithm.tolerance=1e-9")
         here = self.train("ratings/one-process.toml", "here")
         self.assertEqual(parts["metrics"]["train"]["rows"], 675)
@@ -112,7 +133,8 @@ class Relational(CliTest):
         whole = '[[party]]\nname = "ratings"\ndata = "ratings.csv"\nschema = "ratings.schema.toml"\n'
         self.assertIn(whole, job)
         listed = ", ".join(f'"{name}"' for name in names)
-        (self.here / "clubs.toml").write_text(job.replace(whole, sections) + f'[[union]]\ntable = "ratings"\nparties = [{listed}]\n')
+        (self.here / "clubs.toml").write_text(job.replace(whole, sections) + \
+         f'[[union]]\ntable = "ratings"\nparties = [{listed}]\n')
 
     def test_a_table_of_several_parties_is_trained_as_if_it_were_whole(self):
         self.train("ratings/job.toml", "whole", "--set", "data.test_fraction=0", "--set", "algorithm.iterations=20")
@@ -126,23 +148,48 @@ class Relational(CliTest):
     def test_bytes_are_a_number_for_each_used_tuple_each_way(self):
         def traffic(iterations, *settings):
             shutil.rmtree(self.folder / "out", ignore_errors=True)
-            result = self.train("ratings/job.toml", "out", "--set", "data.test_fraction=0", "--set", "algorithm.tolerance=0",
-                                "--set", f"algorithm.iterations={iterations}", *settings)
+            result = self.train(
+    "ratings/job.toml",
+    "out",
+    "--set",
+    "data.test_fraction=0",
+    "--set",
+    "algorithm.tolerance=0",
+    "--set",
+    f"algorithm.iterations={iterations}",
+     *settings)
             return result["communication"]["uplink_bytes"] + result["communication"]["downlink_bytes"]
-        used = sum(len({row.split(",")[k] for row in (self.here / "ratings.csv").read_text().splitlines()[1:]}) for k in (0, 1)) + 900
+        used = sum(len({row.split(",")[k] for row in (
+            self.here / "ratings.csv").read_text().splitlines()[1:]}) for k in (0, 1)) + 900
         around = 3 * 2 * 250  # frames, and the counts of the lists that a message has
         reduced = (traffic(12) - traffic(2)) / 10
         self.assertLess(16 * used, reduced)
         self.assertLess(reduced, 16 * used + around)
-        unreduced = (traffic(12, "--set", "algorithm.reduce_bytes=false") - traffic(2, "--set", "algorithm.reduce_bytes=false")) / 10
+        unreduced = (traffic(12, "--set", "algorithm.reduce_bytes=false") - \
+                     traffic(2, "--set", "algorithm.reduce_bytes=false")) / 10
         self.assertLess(16 * 3 * 900, unreduced)
 
     def test_gradient_steps_fall_to_the_same_objective(self):
         best = self.train("ratings/one-process.toml", "here")["objective"]["final"]
-        full = self.train("ratings/job.toml", "full", "--set", "algorithm.name=relational-sgd", "--set", "algorithm.iterations=3000")
+        full = self.train(
+    "ratings/job.toml",
+    "full",
+    "--set",
+    "algorithm.name=relational-sgd",
+    "--set",
+     "algorithm.iterations=3000")
         self.assertLess(full["objective"]["final"], best * 1.0001)
-        sampled = self.train("ratings/job.toml", "sampled", "--set", "algorithm.name=relational-sgd", "--set", "algorithm.iterations=600",
-                             "--set", "algorithm.batch_rate=0.1", "--set", "algorithm.step=0.5")
+        sampled = self.train(
+    "ratings/job.toml",
+    "sampled",
+    "--set",
+    "algorithm.name=relational-sgd",
+    "--set",
+    "algorithm.iterations=600",
+    "--set",
+    "algorithm.batch_rate=0.1",
+    "--set",
+     "algorithm.step=0.5")
         self.assertLess(sampled["objective"]["final"], best * 1.05)
 
 
