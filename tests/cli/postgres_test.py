@@ -6,11 +6,10 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import unittest
 
 import postgres
-from parley_cli import BINARY, CliTest, catalog
+from parley_cli import BINARY, CliTest
 
 TABLES = """
 CREATE TABLE users (user_id bigint PRIMARY KEY, age integer NOT NULL, member boolean, city text, worth numeric(8, 2),
@@ -192,28 +191,6 @@ class Mistakes(PostgresTest):
         self.write("services", f"[shop]\nhost=127.0.0.1\nport={server.port}\ndbname=postgres\nuser={postgres.OWNER}\npassword={postgres.PASSWORD}\n")
         self.environment = {**server.environment(), "PGPASSFILE": "/nonexistent", "PGSERVICEFILE": str(self.folder / "services")}
         self.succeeds("data", "describe", "postgresql:///?service=shop&table=users")
-
-
-class Joining(PostgresTest):
-    def test_a_star_with_one_table_on_a_server_gives_the_model_of_one_file(self):
-        if not any(algorithm.partition == "relational" for algorithm in catalog()):
-            self.skipTest("no algorithm of this build joins tables")
-        example = self.example("hospital-star")
-        make = [sys.executable, "-B", example / "make.py"]
-        subprocess.run([*make, example / "hospital.db"], check=True)
-        server.sql(subprocess.run([*make, "--sql", "patients"], check=True, capture_output=True, text=True).stdout)
-        server.sql("GRANT SELECT (patient, age, smoker, visits_before) ON patients TO guest")
-        self.as_guest("word of the guest")
-        away = f'party.patients.data="{server.address("patients", user="guest")}"'
-        plans = [self.json_of("plan", example / "job.toml", *more) for more in ((), ("--set", away))]
-        self.assertEqual(plans[0], plans[1])
-        models = []
-        for out, more in (("one", ()), ("two", ("--set", away))):
-            self.succeeds("train", example / "job.toml", "--out", out, "--quiet", *more)
-            parts = [json.loads(path.read_text()) for path in sorted((self.folder / out).rglob("model*.json"))]
-            models.append([part["columns"] for part in parts if "columns" in part])
-        self.assertEqual(len(models[0]), 3, "a part for each table")
-        self.assertEqual(models[0], models[1])
 
 
 class Deaths(PostgresTest):
