@@ -20,7 +20,7 @@ help:
 	@echo "make format          the format of the sources"
 	@echo "make test-release    every test in the release build"
 	@echo "make test-benches    every benchmark program for a second"
-	@echo "make test-without    a build without gRPC and without MPI, whose verbs say what is missing"
+	@echo "make test-without    a build without gRPC, MPI and PostgreSQL, which says what is missing"
 	@echo "make tidy            clang-tidy on the four sources that changed last"
 	@echo "make test-sanitized  unit tests under the address and undefined-behaviour sanitizers, and the fuzzers"
 	@echo "make test-fuzz       the fuzzers alone; FUZZ_SECONDS=130 FUZZ_SEED=0 for longer, from a new seed"
@@ -44,7 +44,7 @@ _setup:
 	@scripts/setup build test
 
 _release: _setup
-	@cmake --preset release -DPARLEY_TESTS=ON -DPARLEY_WITH_GRPC=ON -DPARLEY_WITH_MPI=ON >/dev/null
+	@cmake --preset release -DPARLEY_TESTS=ON -DPARLEY_WITH_GRPC=ON -DPARLEY_WITH_MPI=ON -DPARLEY_WITH_POSTGRES=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
 _dev: _setup
@@ -67,7 +67,7 @@ test-benches: _release
 	@bench/briefly.py build/bench
 
 test-without: _setup
-	@cmake --preset release -B build-without -DPARLEY_WITH_GRPC=OFF -DPARLEY_WITH_MPI=OFF >/dev/null
+	@cmake --preset release -B build-without -DPARLEY_WITH_GRPC=OFF -DPARLEY_WITH_MPI=OFF -DPARLEY_WITH_POSTGRES=OFF >/dev/null
 	@cmake --build build-without -j $(JOBS) --target parley
 	$(CTEST) --test-dir build-without -L without
 

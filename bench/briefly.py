@@ -29,6 +29,7 @@ PROGRAMS = {
                       "load DATA\nthreads 1\nsolve logistic 0.01 0 -1 -1\ntrace logistic 0.01 0 -1 -1\nmodel MODEL\n")],
     "federated_driver": [("local I", ""), ("data LIBSVM logistic 4 CLIENTS 2 5", "")],
     "frank_wolfe_bench": [("0.001", "")],
+    "join_bench": [("0.01", "")],
     "ledger_bench": [("", "")],
     "linalg_bench": [("dense", ""), ("sparse", ""), ("gram", ""), ("thresholds", ""), ("building", "")],
     "mechanisms_bench": [("", "")],
@@ -37,6 +38,7 @@ PROGRAMS = {
                         "run frank-wolfe 5 0 1 0 0 1 1e-5 1 proved auto 1\nrun sgd 5 0 1 0 0 1 1e-5 1 proved auto\n"
                         "dense 50 4\nread 100000\n")],
     "readers_bench": [("LIBSVM classes 1 2", "")],
+    "relational_bench": [("1 20000", "")],
     "rounds_bench": [("local 100 10 2", "")],
     "rounds_bare": [],  # answers rounds_bench and nothing else: see `federation`
 }

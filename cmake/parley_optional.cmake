@@ -1,7 +1,8 @@
 # What a machine may lack. AUTO: used if it is found; ON: must be found; OFF: left out. In a build without it the verbs
-# that need it say what is missing (apps/parley/without_*.cpp).
+# that need it say what is missing (apps/parley/without_*.cpp, data/without_postgres.cpp).
 set(PARLEY_WITH_GRPC AUTO CACHE STRING "Parties on several machines, over gRPC: AUTO, ON or OFF")
 set(PARLEY_WITH_MPI AUTO CACHE STRING "Parties as ranks of an MPI program: AUTO, ON or OFF")
+set(PARLEY_WITH_POSTGRES AUTO CACHE STRING "Tables of PostgreSQL servers: AUTO, ON or OFF")
 set(PARLEY_TESTS AUTO CACHE STRING "The tests, which need GoogleTest: AUTO, ON or OFF")
 
 # parley_required(RESULT SETTING): REQUIRED in RESULT when the setting is ON, and nothing when it is AUTO.
@@ -12,7 +13,7 @@ function(parley_required result setting)
   endif()
 endfunction()
 
-# Sets PARLEY_GRPC, PARLEY_MPI and PARLEY_TESTED to what this build has.
+# Sets PARLEY_GRPC, PARLEY_MPI, PARLEY_POSTGRES and PARLEY_TESTED to what this build has.
 set(PARLEY_GRPC FALSE)
 if(PARLEY_WITH_GRPC)
   parley_required(required ${PARLEY_WITH_GRPC})
@@ -30,10 +31,16 @@ if(PARLEY_WITH_MPI)
   find_package(MPI QUIET ${required} COMPONENTS CXX)
   set(PARLEY_MPI ${MPI_CXX_FOUND})
 endif()
+set(PARLEY_POSTGRES FALSE)
+if(PARLEY_WITH_POSTGRES)
+  parley_required(required ${PARLEY_WITH_POSTGRES})
+  find_package(PostgreSQL QUIET ${required})
+  set(PARLEY_POSTGRES ${PostgreSQL_FOUND})
+endif()
 set(PARLEY_TESTED FALSE)
 if(PARLEY_TESTS)
   parley_required(required ${PARLEY_TESTS})
   find_package(GTest QUIET ${required})
   set(PARLEY_TESTED ${GTest_FOUND})
 endif()
-message(STATUS "gRPC: ${PARLEY_GRPC}, MPI: ${PARLEY_MPI}, tests: ${PARLEY_TESTED}")
+message(STATUS "gRPC: ${PARLEY_GRPC}, MPI: ${PARLEY_MPI}, PostgreSQL: ${PARLEY_POSTGRES}, tests: ${PARLEY_TESTED}")

@@ -6,6 +6,7 @@
 
 #include "apps/parley/verbs.h"
 #include "parley/core/files.h"
+#include "parley/data/database_address.h"
 #include "parley/data/describe.h"
 
 namespace parley::app {
@@ -55,7 +56,7 @@ std::string draft_text(const data::Description& about) {
 
 Result<void> run(const Asked& asked) {
   if (!asked.schema_out.empty()) {
-    PARLEY_CHECK(refuse_input(asked.schema_out, std::vector{asked.file}));
+    PARLEY_CHECK(data::refuse_table(asked.schema_out, std::vector{asked.file}));
     if (!asked.force) PARLEY_CHECK(refuse_existing(asked.schema_out));
   }
   PARLEY_TRY(const data::Description about, data::describe(asked.file, asked.label));
@@ -78,7 +79,10 @@ Result<void> run(const Asked& asked) {
 void add_data_describe(CLI::App& data_verb, Exit& exit) {
   auto asked = std::make_shared<Asked>();
   CLI::App* verb = data_verb.add_subcommand("describe", "Summarise a table and draft its schema");
-  verb->add_option("FILE", asked->file, "CSV or LIBSVM, plain or packed with gzip, xz or zstd")->required();
+  verb->add_option("FILE", asked->file,
+                   "CSV or LIBSVM, plain or packed with gzip, xz or zstd; or a table of a database "
+                   "(sqlite:FILE?table=T, postgresql://...)")
+      ->required();
   verb->add_option("--label", asked->label, "The label column (default: y, label, target or class)");
   verb->add_option("--schema-out", asked->schema_out, "Write the draft to this file");
   verb->add_flag("--force", asked->force, "Replace a file that is there");

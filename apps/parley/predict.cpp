@@ -9,6 +9,7 @@
 #include "apps/parley/data_report.h"
 #include "apps/parley/verbs.h"
 #include "parley/core/files.h"
+#include "parley/data/database_address.h"
 #include "parley/glm/batch.h"
 #include "parley/glm/metrics.h"
 #include "parley/models/model_parts.h"
@@ -103,7 +104,7 @@ Result<int> predict(const PredictOptions& options) {
   if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
     return fail(bad_input({options.out, 0, "--out"}, "is in a folder that does not exist"));
   PARLEY_TRY(const auto parts, models::load_parts(options.model));
-  if (!options.out.empty()) PARLEY_CHECK(refuse_input(options.out, files_read(options)));
+  if (!options.out.empty()) PARLEY_CHECK(data::refuse_table(options.out, files_read(options)));
   PARLEY_TRY(const models::Predictions predicted, models::predict(parts, options.data, data::LabelUse::kNone));
   const glm::Model& model = models::with_labels(parts).model;
   const std::vector<Prediction> all = predictions(model, predicted);

@@ -29,7 +29,7 @@ name = "{name}"
 coordinator = "127.0.0.1:{port}"
 tls = "../keys"
 state = "state"
-[data]
+{secret}[data]
 path = "{data}"
 schema = "{schema}"
 [limits]
@@ -54,6 +54,8 @@ STEPS = "local_steps = 3\nbatch = 16\nstep = 0.5\n"
 NEEDS = {
     "horizontal": Needs("l2 = 0.001\n"),
     "vertical": Needs('intercept = "penalised"\nl2 = 0.001\n'),
+    "relational": Needs('intercept = "penalised"\nl2 = 0.01\n', "tolerance = 0\n"),
+    "relational-sgd": Needs('intercept = "penalised"\nl2 = 0.01\n', "batch_rate = 0.5\n"),
     "bcfw": Needs("l1_radius = 4.0\n"),
     "dfw": Needs('intercept = "penalised"\nl1_radius = 4.0\n'),
     "pride": Needs("l1_radius = 4.0\n", "sketch = 40\n"),
@@ -127,15 +129,30 @@ class FederationTest(CliTest):
         return self.write("job.toml", job)
 
     def columns_of(self, name):
-        table = SOURCE / "examples" / "clinic-and-insurer" / name
+        example = "ratings" if name in ("ratings", "users", "films") else "clinic-and-insurer"
+        table = SOURCE / "examples" / example / name
         return {"data": f"{table}.csv", "schema": f"{table}.schema.toml"}
+
+    def split_by_tables(self, rounds, extra="", algorithm="relational-admm", model=NEEDS["relational"].model,
+                        settings=""):
+        """Ratings, users and films, whose keys leave under a secret that the sites share."""
+        job = JOB.format(partition="relational", rounds=rounds, algorithm=algorithm, model=model, settings=settings)
+        job = job.replace('column = "readmitted"', 'party = "ratings"\ncolumn = "liked"\npositive = "yes"') + extra
+        for name in self.PARTIES:
+            files = self.columns_of(name)
+            job += f'[[party]]\nname = "{name}"\ndata = "{files["data"]}"\nschema = "{files["schema"]}"\n'
+        for key, table in (("user", "users"), ("film", "films")):
+            job += f'[[join]]\nleft = ["ratings.{key}"]\nright = ["{table}.{key}"]\n'
+        self.write("secret", "a secret of the ratings' federation\n")
+        return self.write("job.toml", job)
 
     def job_for(self, algorithm, rounds, privacy=""):
         needs = algorithm.line_of(NEEDS)
         settings = needs.in_private if privacy else needs.settings
         if 'unit = "client"' in privacy:
             settings += "clip = 0.5\n"
-        split = {"horizontal": self.split_by_rows, "vertical": self.split_by_columns}[algorithm.partition]
+        split = {"horizontal": self.split_by_rows, "vertical": self.split_by_columns,
+                 "relational": self.split_by_tables}[algorithm.partition]
         return split(rounds, privacy, algorithm.name, needs.model, settings)
 
     def spawn(self, *arguments, **options):
@@ -157,10 +174,11 @@ class FederationTest(CliTest):
         process.drain.start()
         return process
 
-    def site(self, name, limits="", data="stays.csv", schema=None, without_privacy="true"):
+    def site(self, name, limits="", data="stays.csv", schema=None, without_privacy="true", secret=None):
         (self.folder / name).mkdir(exist_ok=True)
         return self.write(f"{name}/site.toml", SITE.format(name=name, port=self.port, data=data, schema=schema or self.schema, limits=limits,
-                                                           without_privacy=without_privacy))
+                                                           without_privacy=without_privacy,
+                                                           secret=f'federation_secret = "{secret}"\n' if secret else ""))
 
     def join(self, name, *more, env=None, **site):
         return self.spawn("join", self.site(name, **site), "--once", *more, env=env)

@@ -59,6 +59,12 @@ class DemoTest(CliTest):
             self.assertIn("rounds answered", (out / name / "state" / "jobs.log").read_text())
         self.assertRegex(shown, r"not admitted: the budget of data set '(north|south|island)'")
 
+        star = json.loads((out / "star" / "model" / "result.json").read_text())
+        self.assertEqual(star["metrics"]["train"]["rows"], 3000)
+        self.assertGreater(star["metrics"]["train"]["auc"], 0.7)
+        self.assertRegex(shown, r"wards +12 +3 ")
+        self.assertEqual(sorted(path.name for path in (out / "star").glob("hospital*")), ["hospital.db"], "and no joined table")
+
         # The same seed made the data, so only the noise differs from run to run: the private AUC by 0.002.
         rows = {name: (float(auc), float(accuracy))
                 for name, auc, accuracy in re.findall(r"^  (\w[^\n]*?)  +(0\.\d{3}) +([\d.]+)%", shown, re.M)}

@@ -5,6 +5,16 @@ import unittest
 from parley_cli import SOURCE, CliTest, catalog
 
 UNKNOWN = "unknown" * 10  # too long for a typing mistake, so that its refusal lists what is known
+TABLES = """[[party]]
+name = "part"
+data = "data.csv"
+[[union]]
+table = "whole"
+parties = ["part"]
+[[join]]
+left = ["site.key"]
+right = ["whole.key"]
+"""
 JOB = """[job]
 task = "linear"
 [algorithm]
@@ -81,7 +91,7 @@ class DocumentedKeys(CliTest):
         self.check("schema.md", "schema.toml", "[[column]]\n", "train", "job.toml")
 
     def test_the_page_of_the_job(self):
-        self.check("job.md", "job.toml", JOB, "train", "job.toml", elsewhere=["algorithm"])
+        self.check("job.md", "job.toml", JOB + TABLES, "train", "job.toml", elsewhere=["algorithm"])
 
     def test_the_pages_of_the_algorithms(self):
         of_every_one = listed_keys("job.md")["algorithm"]

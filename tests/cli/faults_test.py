@@ -32,13 +32,27 @@ class Rows(Faults):
         self.check("horizontal", self.join, lambda out: (self.model(out), self.model("here")))
 
 
-class Columns(Faults):
+class Parts(Faults):
+    def check_parts(self, partition, secret=None):
+        limits = "public_labels = true\n"
+        self.check(partition, lambda name: self.join(name, limits=limits, secret=secret, **self.columns_of(name)),
+                   lambda out: ([self.part(kept) for kept in self.kept_parts(out)],
+                                [self.part(self.folder / "here" / f"part-{p + 1}" / "model.json")
+                                 for p in range(len(self.PARTIES))]))
+
+
+class Columns(Parts):
     PARTIES = ("clinic", "insurer")
 
     def test_whoever_is_killed_the_run_ends_in_the_same_parts(self):
-        self.check("vertical", lambda name: self.join(name, limits="public_labels = true\n", **self.columns_of(name)),
-                   lambda out: ([self.part(kept) for kept in self.kept_parts(out)],
-                                [self.part(self.folder / "here" / f"part-{p + 1}" / "model.json") for p in range(2)]))
+        self.check_parts("vertical")
+
+
+class Tables(Parts):
+    PARTIES = ("ratings", "users", "films")
+
+    def test_whoever_is_killed_the_run_ends_in_the_same_parts(self):
+        self.check_parts("relational", secret="../secret")
 
 
 if __name__ == "__main__":

@@ -308,7 +308,8 @@ class Neighbours(CliTest):
         self.assertEqual(re.search("these have: ([^;]*);", told)[1].split(", "),
                          [algorithm.name for algorithm in algorithms])
         for algorithm in algorithms:
-            settings = ("--set", f"algorithm.name={algorithm.name}", "--set", "job.partition=relational")
+            other = "horizontal" if algorithm.partition == "vertical" else "vertical"
+            settings = ("--set", f"algorithm.name={algorithm.name}", "--set", f"job.partition={other}")
             self.refuses("train", "ask.toml", *settings, says=f"works on '{algorithm.partition}' data")
 
 

@@ -104,14 +104,13 @@ class Rows(Parity):
                 self.assertEqual(json.loads(self.model("here"))["classes"], ["yes", "no"])
 
 
-class Columns(Parity):
-    PARTIES = ("clinic", "insurer")
-
-    def test_parties_with_columns(self):
-        for algorithm, privacy, over_mpi in cases("vertical", ("", PRIVACY)):
+class Parts(Parity):
+    def check_parts(self, partition, secret=None):
+        for algorithm, privacy, over_mpi in cases(partition, ("", PRIVACY)):
             with self.subTest(algorithm=algorithm.name, privacy=privacy):
                 job = self.job_for(algorithm, 12, privacy)
-                self.check(job, privacy, over_mpi, {name: self.columns_of(name) for name in self.PARTIES}, algorithm)
+                sites = {name: {**self.columns_of(name), "secret": secret} for name in self.PARTIES}
+                self.check(job, privacy, over_mpi, sites, algorithm)
                 for p, kept in enumerate(self.kept_parts()):
                     self.assertEqual(list(kept.parents[1].rglob("model.json")), [kept])
                     here = self.folder / "here" / f"part-{p + 1}" / "model.json"
@@ -119,6 +118,13 @@ class Columns(Parity):
                     if not privacy:
                         run, job_run = (json.loads(path.read_text())["provenance"]["run"] for path in (kept, here))
                         self.assertEqual(kept.read_text(), here.read_text().replace(job_run, run), "but for the run's id")
+
+
+class Columns(Parts):
+    PARTIES = ("clinic", "insurer")
+
+    def test_parties_with_columns(self):
+        self.check_parts("vertical")
 
     # Every job of noisy labels, its site limits of the party with the labels, and those of the other.
     NOISY = (('[privacy]\nepsilon = 1.0\ndelta = 1e-5\nunit = "label"\n', "", 'unit = "label"\n' + "epsilon = 1.0\ndelta = 1e-5\n", ""),
@@ -177,6 +183,13 @@ class Columns(Parity):
                 daemon.wait()
             self.assertIn(says, self.account("clinic") + self.account("insurer"))
             self.assertEqual(self.plans("clinic"), 0)
+
+
+class Tables(Parts):
+    PARTIES = ("ratings", "users", "films")
+
+    def test_parties_with_tables(self):
+        self.check_parts("relational", secret="../secret")
 
 
 if __name__ == "__main__":

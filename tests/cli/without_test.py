@@ -1,5 +1,5 @@
 # labels: without
-"""A build without gRPC or without MPI: the verbs that need them say in one line what is missing."""
+"""A build without gRPC, MPI or PostgreSQL: what needs them says in one line what is missing."""
 import unittest
 
 from parley_cli import CliTest
@@ -24,6 +24,13 @@ class Without(CliTest):
             self.skipTest("this build has MPI")
         self.refuses("train", job, "--transport", "mpi", "--out", "out",
                      says="--transport: this build has no MPI; install libopenmpi-dev and openmpi-bin, then configure and build again")
+
+    def test_a_table_of_postgresql_says_so(self):
+        done = self.run_parley("data", "describe", "postgresql://127.0.0.1:1/shop?table=users")
+        if "this build has no PostgreSQL" not in done.stderr:
+            self.skipTest("this build has PostgreSQL")
+        self.refuses("data", "describe", "postgresql://127.0.0.1:1/shop?table=users",
+                     says="this build has no PostgreSQL; install libpq-dev, then configure and build again")
 
     def test_everything_else_works(self):
         self.succeeds("keys", "init", "keys")

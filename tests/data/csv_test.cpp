@@ -213,6 +213,80 @@ TEST(Csv, MissingCellsFollowTheirRule) {
   EXPECT_EQ(with("missing = 'error'").error().message, "f:3: a: missing value, and the schema's rule for it is error");
 }
 
+namespace {
+
+std::vector<std::string> texts(const KeyText& key) {
+  std::vector<std::string> all;
+  for (std::size_t row = 0; row < key.size(); ++row)
+    all.push_back(key.missing(row) ? std::string("(missing)") : std::string(key[row]));
+  return all;
+}
+
+LoadOptions joined_by(std::vector<std::string> keys) {
+  return {.labels = LabelKind::kReal, .keys = std::move(keys)};
+}
+
+}  // namespace
+
+TEST(Csv, KeepsKeysAsTextBesideTheFeatures) {
+  const std::string schema = column("y", "type = 'label'") + column("b", "type = 'key'") +
+                             column("x", "type = 'number'") + column("a", "type = 'key'") + column("c", "type = 'key'");
+  const Dataset data =
+      read_with("a,b,c,x,y\n07, 7 ,u,1,2\n,\"7,1\",v,3,4\n9,NA,w,5,6\n", schema, joined_by({"a", "b"})).value();
+  EXPECT_THAT(data.columns.list(), ElementsAre("x"));
+  ASSERT_EQ(data.keys.size(), 2U) << "c is a key that nobody asked for";
+  EXPECT_THAT(texts(*data.key("a")), ElementsAre("07", "(missing)", "9"));
+  EXPECT_THAT(texts(*data.key("b")), ElementsAre("7", "7,1", "(missing)"));
+  EXPECT_EQ(data.key("c"), nullptr);
+  EXPECT_THAT(texts(*data.select_rows({2, 0}).key("a")), ElementsAre("9", "07"));
+}
+
+TEST(Csv, TakesTheColumnsOfAJoinForKeysWhereNoSchemaSays) {
+  const Dataset data = read("user,x,y\n7,1,2\n8,3,4\n", joined_by({"user"})).value();
+  EXPECT_THAT(data.columns.list(), ElementsAre("x"));
+  EXPECT_THAT(texts(*data.key("user")), ElementsAre("7", "8"));
+  EXPECT_THAT(error_of("user,x,y\n7,1,2\n", joined_by({"usr"})),
+              HasSubstr("f: usr: is missing: the table is joined by this column; did you mean 'user'?"));
+  const auto declared =
+      read_with("user,x,y\n7,1,2\n",
+                column("user", "type = 'integer'") + column("x", "type = 'number'") + column("y", "type = 'label'"),
+                joined_by({"user"}));
+  ASSERT_FALSE(declared);
+  EXPECT_THAT(declared.error().message, HasSubstr("f: user: the table is joined by this column, so its type must be "
+                                                  "\"key\" (got 'integer')"));
+}
+
+TEST(Csv, KeysFollowTheirRuleForMissingCells) {
+  const std::string rest = column("x", "type = 'number'") + column("y", "type = 'label'");
+  const std::string text = "k,x,y\n1,1,1\n,2,2\n3,3,3\n";
+  const auto dropped = read_with(text, column("k", "type = 'key'\nmissing = 'drop-row'") + rest, joined_by({"k"}));
+  ASSERT_TRUE(dropped);
+  EXPECT_THAT(texts(dropped->keys[0]), ElementsAre("1", "3"));
+  EXPECT_EQ(dropped->rows(), 2U);
+  const auto refused = read_with(text, column("k", "type = 'key'\nmissing = 'error'") + rest, joined_by({"k"}));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("f:3: k: missing value"));
+}
+
+TEST(Csv, ATableOfKeysAndLabelsNeedsNoFeature) {
+  const auto data = read("user,y\n7,1\n8,2\n", joined_by({"user"}));
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->features.cols(), 0);
+  EXPECT_EQ(data->rows(), 2U);
+  EXPECT_THAT(error_of("id,y\n7,1\n"), HasSubstr("has no column that is a feature"));
+}
+
+TEST(Csv, KeysOfALargeFileStayInOrder) {
+  std::string text = "k,x,y\n";
+  for (int i = 0; i < 200'000; ++i) text += fmt::format("key-{},{},{}\n", i, i % 7, i);
+  const auto data = read(text, joined_by({"k"}));
+  ASSERT_TRUE(data);
+  ASSERT_EQ(data->keys[0].size(), 200'000U);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < 200'000; ++i) wrong += data->keys[0][i] != fmt::format("key-{}", i) ? 1 : 0;
+  EXPECT_EQ(wrong, 0U);
+}
+
 TEST(Csv, MissingMarkersAreTheSchemasToChoose) {
   const Dataset data =
       read_with("y,a\n1,-999\n2,3\n", "[table]\nmissing = ['-999x', '-999']\n" + column("y", "type = 'label'") +

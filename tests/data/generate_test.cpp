@@ -312,6 +312,11 @@ TEST(Star, PartsOfTheFactTableAreTheWholeInOrder) {
     joined += joined.empty() ? text : text.substr(text.find('\n') + 1);
   }
   EXPECT_EQ(joined, contents(whole->folder / "fact.csv"));
+  const std::string clause = "[[join]]\nleft = [\"fact.dim1_key\"]\nright = [\"dim1.dim1_key\"]\n";
+  EXPECT_NE(whole->job.find(clause), std::string::npos) << whole->job;
+  EXPECT_NE(parts->job.find(clause), std::string::npos) << "the table of a clause is the union";
+  EXPECT_NE(parts->job.find("[[union]]\ntable = \"fact\"\nparties = [\"fact-1\", \"fact-2\", \"fact-3\"]\n"),
+            std::string::npos);
 }
 
 TEST(Generate, WritesAJobThatNamesItsFiles) {

@@ -254,6 +254,10 @@ TEST(SplitTables, TakesAJoinApart) {
   EXPECT_EQ(parts->files[1], "customer,city\nann,Rome\nbob,Oslo\ncy,Rome\n");
   EXPECT_EQ(parts->files[2], "product,price\npen,2.0\nink,3\n");
   EXPECT_NE(parts->job.find("partition = \"relational\""), std::string::npos);
+  EXPECT_NE(parts->job.find("[[join]]\nleft = [\"fact.customer\"]\nright = [\"customer.customer\"]\n\n"
+                            "[[join]]\nleft = [\"fact.product\"]\nright = [\"product.product\"]\n"),
+            std::string::npos)
+      << parts->job;
 }
 
 TEST(SplitTables, NamesTablesApartWhateverTheKeysAreCalled) {

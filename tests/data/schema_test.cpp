@@ -18,6 +18,19 @@ const std::string kColumn = "[[column]]\nname = 'a'\n";
 
 }  // namespace
 
+TEST(Schema, KeysHaveNoBoundsAndMatchNothingWhereTheyAreMissing) {
+  const Schema schema = parse_schema(kColumn + "type = 'key'\n", "s.toml").value();
+  EXPECT_EQ(schema.columns[0].missing, Missing::kNoMatch);
+  EXPECT_THAT(to_toml(schema), Not(HasSubstr("missing")));
+  EXPECT_EQ(parse_schema(to_toml(schema), "s.toml").value(), schema);
+  const Schema strict = parse_schema(kColumn + "type = 'key'\nmissing = 'error'\n", "s.toml").value();
+  EXPECT_EQ(strict.columns[0].missing, Missing::kError);
+  EXPECT_EQ(parse_schema(to_toml(strict), "s.toml").value(), strict);
+  EXPECT_THAT(error_of(kColumn + "type = 'key'\nmissing = 'zero'\n"), HasSubstr("must be no-match, error or drop-row"));
+  EXPECT_THAT(error_of(kColumn + "type = 'key'\nbound = 3\n"), HasSubstr("bounds belong to numbers"));
+  EXPECT_THAT(error_of(kColumn + "type = 'number'\nmissing = 'no-match'\n"), HasSubstr("must be error, zero"));
+}
+
 TEST(Schema, ReadsTypesBoundsLevelsAndRules) {
   const Schema schema = parse_schema(R"(
 [table]
@@ -98,10 +111,11 @@ TEST(Schema, MarksGuessesForAPerson) {
 
 TEST(SchemaMistakes, NameFileLineKeyRuleAndValue) {
   EXPECT_EQ(error_of(kColumn + "typ = 'number'\n"), "s.toml:3: column.1.typ: unknown key; did you mean 'type'?");
-  EXPECT_EQ(error_of(kColumn + "type = 'numbr'\n"),
-            "s.toml:3: column.1.type: must be one of number, integer, category, boolean, id, label, ignore; did you "
-            "mean 'number'? "
-            "(got 'numbr')");
+  EXPECT_EQ(
+      error_of(kColumn + "type = 'numbr'\n"),
+      "s.toml:3: column.1.type: must be one of number, integer, category, boolean, id, key, label, ignore; did you "
+      "mean 'number'? "
+      "(got 'numbr')");
 }
 
 TEST(SchemaMistakes, ContradictionsAreErrors) {

@@ -57,6 +57,7 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     std::error_code ignored;
     std::filesystem::create_directories(folder_.path(), ignored);
     const bool columns = row().partition == jobs::Partition::kVertical;
+    const bool tables = row().partition == jobs::Partition::kRelational;
     const int parties = row().partition == jobs::Partition::kSingle ? 1 : columns ? 2 : 3;
     std::string text = std::string("[job]\nname = \"conformance\"\npartition = \"") +
                        std::string(jobs::name(row().partition)) + "\"\ntask = \"" +
@@ -64,14 +65,14 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     std::string last;
     for (const char* model :
          {"l2 = 0.01\n", "l2 = 0.01\nl1_radius = 2.0\n", "l2 = 0.01\nsparsity = 2\n", "l1_radius = 2.0\n"}) {
-      std::string whole =
-          text + model + "[algorithm]\nname = \"" + row().name + "\"\nseed = 11\n" +
-          (columns && is_private ? "iterations = 4\n" : "") +
-          "[data]\nbound = 1.0\nlabel_bound = 4.0\nfeatures = 4\n[labels]\nclasses = [\"-1\", \"1\"]\n" +
-          (is_private ? "public = true\n[privacy]\nepsilon = 4.0\ndelta = 1e-4\nledger = \"" +
-                            (folder_ / "ledger").string() + "\"\n"
-                      : "");
-      for (int p = 0; p < parties; ++p) whole += table_of(p, columns);
+      std::string whole = text + model + "[algorithm]\nname = \"" + row().name + "\"\nseed = 11\n" +
+                          (columns && is_private ? "iterations = 4\n" : "") + "[data]\nbound = 1.0\n" +
+                          (tables ? "" : "label_bound = 4.0\nfeatures = 4\n") +
+                          "[labels]\nclasses = [\"-1\", \"1\"]\n" + (tables ? "column = \"y\"\n" : "") +
+                          (is_private ? "public = true\n[privacy]\nepsilon = 4.0\ndelta = 1e-4\nledger = \"" +
+                                            (folder_ / "ledger").string() + "\"\n"
+                                      : "");
+      for (int p = 0; p < parties; ++p) whole += tables ? joined_table(p) : table_of(p, columns);
       PARLEY_TRY(Toml toml, Toml::parse(whole, "conformance"));
       PARLEY_TRY(jobs::Job read, catalog::parse_job(std::move(toml), (folder_ / "job.toml").string()));
       const auto tried = run(read, {});
@@ -183,6 +184,25 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     for (const Member& member : members)
       if (told == nullptr) released.transcripts.push_back(member.site->gate().transcript());
     return released;
+  }
+
+  // A star: 80 stays with a label, each of one of 9 wards and of one of 12 doctors.
+  [[nodiscard]] std::string joined_table(int party) const {
+    constexpr int kTuples[] = {80, 9, 12};
+    const char* const names[] = {"stays", "wards", "doctors"};
+    const char* const headers[] = {"ward,doctor,a,b,y\n", "ward,c\n", "doctor,d\n"};
+    std::string rows = headers[party];
+    for (int i = 0; i < kTuples[party]; ++i) {
+      const double a = std::round(500 * std::sin(1.7 * i + party)) / 500, b = std::round(500 * std::cos(2.3 * i)) / 500;
+      rows += party == 0 ? fmt::format("{},{},{},{},{}\n", i % 9, (i * i) % 13, a, b, a > b ? 1 : -1)
+                         : fmt::format("{},{}\n", i, a);
+    }
+    const std::string path = (folder_ / (std::string(names[party]) + ".csv")).string();
+    EXPECT_TRUE(write_atomically(path, rows));
+    return fmt::format("[[party]]\nname = \"{}\"\ndata = \"{}\"\n", names[party], path) +
+           (party == 0 ? ""
+                       : fmt::format("[[join]]\nleft = [\"stays.{0}\"]\nright = [\"{1}.{0}\"]\n",
+                                     party == 1 ? "ward" : "doctor", names[party]));
   }
 
   [[nodiscard]] static std::vector<double> weights_of(const Outcome& outcome) {

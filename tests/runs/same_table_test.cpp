@@ -1,6 +1,7 @@
 #include "parley/runs/same_table.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "parley/core/files.h"
 #include "tests/support/temporary_folder.h"
@@ -44,6 +45,33 @@ TEST_F(SameTableTest, EveryByteOfBothFilesCounts) {
     write(schema_, "two");
     EXPECT_NE(digest(), first);
   }
+}
+
+TEST_F(SameTableTest, ATableOfADatabaseIsItsRowsAndTheColumnsThatAreRead) {
+  const std::string file = folder_ / "shop.db";
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &connection), SQLITE_OK);
+  const auto change = [&](const char* sql) {
+    EXPECT_EQ(sqlite3_exec(connection, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+  };
+  change("CREATE TABLE t (x REAL, y REAL); INSERT INTO t VALUES (1, 2), (3, 4); CREATE TABLE other (z REAL)");
+  write(schema_, "[[column]]\nname = 'x'\ntype = 'number'\n");
+  data_ = "sqlite:" + file + "?table=t";
+  const SameTable before = SameTable::of(data_, schema_).value();
+  EXPECT_TRUE(before.still());
+  change("INSERT INTO other VALUES (1)");
+  EXPECT_EQ(digest(), before.digest()) << "another table";
+  EXPECT_TRUE(before.still());
+  change("UPDATE t SET y = 5 WHERE x = 1");
+  EXPECT_EQ(digest(), before.digest()) << "a column that the schema does not name";
+  change("UPDATE t SET x = 5 WHERE x = 1");
+  EXPECT_NE(digest(), before.digest());
+  EXPECT_FALSE(before.still());
+  const SameTable after = SameTable::of(data_, schema_).value();
+  const auto other = after.as_in({.resumed = true, .data = before.digest()});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().cause, Cause::kPast);
+  sqlite3_close(connection);
 }
 
 TEST_F(SameTableTest, ARunThatIsTakenUpMustFindTheSame) {

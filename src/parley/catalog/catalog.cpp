@@ -15,6 +15,8 @@
 #include "parley/algorithms/horizontal/fed_iter_ht.h"
 #include "parley/algorithms/horizontal/fedavg.h"
 #include "parley/algorithms/horizontal/federated_newton.h"
+#include "parley/algorithms/relational/relational_admm.h"
+#include "parley/algorithms/relational/relational_sgd.h"
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
@@ -22,6 +24,7 @@
 #include "parley/catalog/columns.h"
 #include "parley/catalog/federation_of.h"
 #include "parley/catalog/rows.h"
+#include "parley/catalog/tables.h"
 
 namespace parley::catalog {
 
@@ -42,7 +45,14 @@ auto trains_by(Result<Fit> (*train)(const Problem&, const Settings&, const Obser
   };
 }
 
-// A federation from its algorithm and what its parties hold: Rows or Columns.
+JoinTrainer exact_over_joins(Toml& section) {
+  return [settings = algorithms::ExactSettings::read(section)](const algorithms::JoinedProblem& problem,
+                                                               const Observer& observer) {
+    return algorithms::exact_over_join(problem, settings, observer);
+  };
+}
+
+// A federation from its algorithm and what its parties hold: Rows, Columns or Tables.
 template <algorithms::Federated Algorithm, class Split>
 std::shared_ptr<const Federation> learns_from(Toml& section) {
   return std::make_shared<FederationOf<Algorithm, Split>>(Algorithm::Settings::read(section));
@@ -85,7 +95,8 @@ std::deque<Row>& all() {
        .partition = Partition::kSingle,
        .summary = "the reference optimum with a certificate",
        .source = "Newton and proximal Newton methods",
-       .train = trains_by<algorithms::ExactSettings>(algorithms::exact)},
+       .train = trains_by<algorithms::ExactSettings>(algorithms::exact),
+       .train_over_join = exact_over_joins},
       {.name = "frank-wolfe",
        .partition = Partition::kSingle,
        .summary = "over the l1 ball, one column per step",
@@ -183,6 +194,16 @@ std::deque<Row>& all() {
        .source = "the baseline of Hu et al., Section 5",
        .federate = learns_from<algorithms::VerticalSgd, Columns>,
        .noisy_labels = true},
+      {.name = "relational-admm",
+       .partition = Partition::kRelational,
+       .summary = "over a join of tables that nobody makes, a value per tuple travels",
+       .source = "Xu et al. 2024, TablePuppet; Boyd et al. 2011, Section 7.3",
+       .federate = learns_from<algorithms::RelationalAdmm, Tables>},
+      {.name = "relational-sgd",
+       .partition = Partition::kRelational,
+       .summary = "gradient steps over a join that nobody makes, aggregated by tuple",
+       .source = "Xu et al. 2024, TablePuppet",
+       .federate = learns_from<algorithms::RelationalSgd, Tables>},
   };
   return rows;
 }

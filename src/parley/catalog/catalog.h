@@ -31,6 +31,7 @@ struct Row {
 
   // Each reads the algorithm's own keys of [algorithm] (trains_by, learns_from, in catalog.cpp).
   std::function<Trainer(Toml& settings)> train = {};                                       // of a single site
+  std::function<JoinTrainer(Toml& settings)> train_over_join = {};                         // of a join, never made
   std::function<std::shared_ptr<const Federation>(Toml& settings)> federate = {};          // of several parties
   std::function<std::shared_ptr<const Federation>(Toml& settings)> federate_clients = {};  // privacy.unit = "client"
 

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "parley/catalog/method.h"
+#include "parley/catalog/relational_terms.h"
 
 namespace parley::catalog {
 
@@ -45,7 +46,10 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
                              .public_labels = job.labels.declared_public || job.labels.noise.has_value(),
                              .label_noise = job.labels.noise,
                              .keep_parts = job.keep_parts,
-                             .run = run};
+                             .run = run,
+                             .relational = {}};
+  if (!job.tables.empty())
+    terms.relational = std::make_shared<const algorithms::RelationalTerms>(relational_terms(job));
   if (!job.privacy) return terms;
   terms.neighbours = job.privacy->neighbours;
   const auto epsilon = privacy::Epsilon::make(job.privacy->epsilon);
@@ -53,6 +57,12 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
   if (job.privacy->unit == privacy::Unit::kClient && epsilon && delta)
     terms.client = privacy::Target{*epsilon, *delta, terms.neighbours};
   return terms;
+}
+
+std::vector<std::string> classes_of(std::span<const jobs::Introduction> parties) {
+  for (const jobs::Introduction& party : parties)
+    if (!party.classes.empty()) return party.classes;
+  return {};
 }
 
 Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job,

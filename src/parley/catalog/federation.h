@@ -2,9 +2,9 @@
 //
 //   at a party            read: its own table;  responder: tasks in, answers out
 //   at the coordinator    check: whether the parties fit together;  learn: rounds over an exchange that is open
-//   afterwards            the model is the coordinator's (rows are split), or each party keeps its part (columns are)
+//   afterwards            the model is the coordinator's (rows are split), or each party keeps its part (columns, tables)
 //
-// How rows and columns differ is in rows.h and columns.h; what the algorithm adds to either is in federation_of.h, one
+// How rows, columns and tables differ is in rows.h, columns.h and tables.h; what the algorithm adds to either is in federation_of.h, one
 // class for all. Nothing else tells them apart.
 #pragma once
 #include <functional>
@@ -118,6 +118,8 @@ glm::Objective objective_of(const jobs::Job& job, const std::vector<std::string>
 // What an algorithm is told of the job, and of the parties by what they said. `run`: as a party was told.
 algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::string>& classes,
                               const std::string& run = {});
+// The classes as those who hold labels call them.
+std::vector<std::string> classes_of(std::span<const jobs::Introduction> parties);
 Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job, std::span<const jobs::Introduction> parties);
 // How a run of rounds ended, in the words of a fit.
 algorithms::Stop stop_of(rounds::Ended ended, bool converged);

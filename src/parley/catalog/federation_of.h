@@ -1,5 +1,5 @@
-// One federated algorithm (algorithms/parts/federated.h) over parties that hold Rows or Columns: what the catalog needs
-// of it follows from the two, whatever they are.
+// One federated algorithm (algorithms/parts/federated.h) over parties that hold Rows, Columns or Tables: what the catalog
+// needs of it follows from the two, whatever they are.
 #pragma once
 #include <memory>
 #include <utility>
@@ -46,7 +46,7 @@ class FederationOf final : public Split {
   [[nodiscard]] Result<std::size_t> largest_reply(const jobs::Job& job,
                                                   std::span<const jobs::Introduction> parties) const override {
     PARLEY_TRY(const auto facts, facts_of(job, parties));
-    PARLEY_TRY(const Algorithm algorithm, Algorithm::make(terms_of(job, parties.front().classes), settings_));
+    PARLEY_TRY(const Algorithm algorithm, Algorithm::make(terms_of(job, classes_of(parties)), settings_));
     return algorithm.largest_reply(facts);
   }
 
@@ -65,7 +65,7 @@ class FederationOf final : public Split {
   Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties, rounds::Exchange& exchange,
                        const AfterRound& after) const override {
     PARLEY_TRY(const auto facts, facts_of(job, parties));
-    PARLEY_TRY(Algorithm algorithm, Algorithm::make(terms_of(job, parties.front().classes), settings_));
+    PARLEY_TRY(Algorithm algorithm, Algorithm::make(terms_of(job, classes_of(parties)), settings_));
     PARLEY_TRY(auto first, algorithm.begin(facts));
     PARLEY_TRY(auto outcome, rounds::drive(algorithm, std::move(first), exchange,
                                            [&](std::int64_t round, const typename Algorithm::Iterate& iterate) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "parley/algorithms/parts/fit.h"
+#include "parley/algorithms/relational/factorised_newton.h"
 #include "parley/core/result.h"
 #include "parley/jobs/job.h"
 
@@ -14,6 +15,9 @@ class Federation;  // federation.h
 
 using Trainer = std::function<Result<algorithms::Fit>(const algorithms::Problem&, const algorithms::Observer&)>;
 
+using JoinTrainer =
+    std::function<Result<algorithms::Fit>(const algorithms::JoinedProblem&, const algorithms::Observer&)>;
+
 class Method final : public jobs::Method {
  public:
   explicit Method(const Row& row) : row_(row) {}
@@ -22,6 +26,7 @@ class Method final : public jobs::Method {
 
   [[nodiscard]] const Row& row() const { return row_; }
   Trainer train;                                 // null where the algorithm is for several parties
+  JoinTrainer train_over_join;                   // null where it trains on one table
   std::shared_ptr<const Federation> federation;  // null where it is for one
 
  private:

@@ -15,6 +15,7 @@
 #include "parley/catalog/classes.h"
 #include "parley/core/result.h"
 #include "parley/data/dataset.h"
+#include "parley/data/key_digest.h"
 #include "parley/data/load.h"
 #include "parley/data/source.h"
 #include "parley/glm/model.h"
@@ -26,6 +27,7 @@ namespace parley::catalog {
 struct PartySource {
   data::Source train;
   std::optional<data::Source> test = {};
+  std::optional<data::FederationSecret> secret = {};  // that its keys leave under; none: they stay in this process
 };
 using Sources = std::vector<PartySource>;
 // The files that the job names, for all its parties or for some.
@@ -43,6 +45,7 @@ struct PartyTable {
   std::string run;          // which run of which job it is read for, as this party was told; empty: by its own process
   std::shared_ptr<const algorithms::PrivateTerms> terms;         // of a private run
   std::shared_ptr<const algorithms::LabelRelease> noisy_labels;  // where `train.labels` leave with noise of their own
+  std::vector<data::KeyColumns> keys;  // of `train`, digests: as the job numbers the keys of the table
 };
 
 // The table of a job's only party.

@@ -20,16 +20,28 @@ Result<std::shared_ptr<const jobs::Method>> read_method(Toml& section, const job
   auto method = std::make_shared<Method>(*row);
   const bool clients = job.privacy && job.privacy->unit == privacy::Unit::kClient;
   if (row->train) method->train = row->train(section);
+  if (row->train_over_join) method->train_over_join = row->train_over_join(section);
   if (row->federate)
     method->federation = (clients && row->federate_clients ? row->federate_clients : row->federate)(section);
   return method;
 }
 
-std::string listed(bool Row::*able, const char* between) {
+template <class Able>
+std::string listed(Able Row::*able, const char* between) {
   std::string all;
   for (const Row& row : rows())
     if (row.*able) all += (all.empty() ? "" : between) + row.name;
   return all;
+}
+
+// A trainer of one table would take the first one for all.
+Result<jobs::Job> if_it_joins(Result<jobs::Job> job) {
+  if (!job || job->tables.empty() || job->partition != jobs::Partition::kSingle || method_of(*job).train_over_join)
+    return job;
+  return fail(bad_input(
+      {job->file, 0, "algorithm.name"},
+      "trains on one table, and the job joins several; over joins there are: " + listed(&Row::train_over_join, ", "),
+      job->algorithm));
 }
 
 }  // namespace
@@ -61,11 +73,11 @@ const Federation* federation_of(const jobs::Job& job) {
 }
 
 Result<jobs::Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
-  return jobs::read_job(path, overrides, read_method);
+  return if_it_joins(jobs::read_job(path, overrides, read_method));
 }
 
 Result<jobs::Job> parse_job(Toml toml, const std::string& path, jobs::Paths paths) {
-  return jobs::parse_job(std::move(toml), path, paths, read_method);
+  return if_it_joins(jobs::parse_job(std::move(toml), path, paths, read_method));
 }
 
 Result<jobs::Job> parse_job(const jobs::JobText& text, jobs::Paths paths) {

@@ -56,11 +56,12 @@ Result<void> check_ids_differ(const jobs::Job& job, std::span<const int> parties
 Result<void> check_files_differ(const jobs::Job& job, const Sources& sources) {
   for (std::size_t p = 0; p < sources.size(); ++p)
     for (std::size_t q = 0; q < p; ++q) {
-      if (!sources[p].train.is_file() || !sources[q].train.is_file()) continue;
       const std::string &one = sources[q].train.name(), &other = sources[p].train.name();
+      const bool files = sources[p].train.is_file() && sources[q].train.is_file();
+      if (!files && !(data::is_database(one) && data::is_database(other))) continue;
       std::error_code unknown;
-      const bool same_file = one == other || fs::equivalent(one, other, unknown);
-      if (same_file || same_bytes(one, other))
+      const bool same_file = one == other || (files && fs::equivalent(one, other, unknown));
+      if (same_file || (files && same_bytes(one, other)))
         return fail(bad_input({job.file, 0, "party." + job.parties[p].name + ".data"},
                               fmt::format("is the table of '{}' {}: what a person gives would count at both",
                                           job.parties[q].name, same_file ? "itself" : "byte for byte"),

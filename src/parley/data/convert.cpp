@@ -11,7 +11,7 @@
 #include "parley/data/load.h"
 #include "parley/data/number.h"
 #include "parley/data/raw_table.h"
-#include "parley/data/sniff.h"
+#include "parley/data/table_text.h"
 
 namespace parley::data {
 
@@ -232,7 +232,7 @@ Result<Converted> convert(const Conversion& conversion) {
     PARLEY_TRY(c.to_format, format_of_name(c.to));
   }
   if (c.from_format == Format::kDetect) {
-    PARLEY_TRY(c.from_format, sniff_format([&] { return open_bytes(c.from); }));
+    PARLEY_TRY(c.from_format, format_of_text(c.from));
   }
   const bool to_libsvm = c.to_format == Format::kLibsvm;
   const bool from_libsvm = c.from_format == Format::kLibsvm;

@@ -90,6 +90,7 @@ class Assembly {
     PARLEY_CHECK(build_features());
     PARLEY_CHECK(build_labels());
     for (auto& chunk : chunks_) std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+    gather_keys();
     write_notes();
     table_.data.schema = table_.plan.schema;
     table_.data.schema.format = Format::kCsv;
@@ -126,7 +127,7 @@ class Assembly {
     fill_waiting();
     gathered_ = {};
     if (closed_up_) builder.keep(landing_->memory());
-    if (names_.empty() && !table_.plan.lenient)
+    if (names_.empty() && !table_.plan.lenient && table_.plan.keys == 0)
       return fail(bad_input({file_name_, 0, ""}, "has no column that is a feature"));
     table_.data.features = std::move(builder).build();
     table_.data.columns = ColumnNames(std::move(names_));
@@ -333,6 +334,21 @@ class Assembly {
     return {};
   }
 
+  void gather_keys() {
+    for (const std::size_t j : table_.plan.by_schema()) {
+      const CsvColumn& column = table_.plan.columns[j];
+      if (column.kind != CellKind::kKey) continue;
+      KeyText& keys = table_.data.keys.emplace_back(column.name);
+      std::size_t bytes = 0;
+      for (const CsvChunk& chunk : chunks_) bytes += chunk.keys[column.key].bytes();
+      keys.reserve(rows_, bytes);
+      for (CsvChunk& chunk : chunks_) {
+        keys.append(chunk.keys[column.key]);
+        chunk.keys[column.key] = {};
+      }
+    }
+  }
+
   // Classes that are listed but have no row must not hide that only one class is there.
   static void drop_absent_classes(RawLabels& raw) {
     std::vector<double> place(raw.names.size(), -1);
@@ -351,7 +367,8 @@ class Assembly {
   void write_notes() {
     std::vector<std::string>& notes = table_.data.notes;
     if (table_.plan.guessed && !table_.plan.lenient)
-      notes.emplace_back("no schema: types of columns were guessed from the data, and nothing about them is public");
+      notes.push_back(fmt::format("no schema: types of columns were {}, and nothing about them is public",
+                                  options_.catalogue.empty() ? "guessed from the data" : "taken from the catalogue"));
     if (table_.data.dropped > 0)
       notes.push_back(counted(table_.data.dropped, "row with a missing value was dropped",
                               "rows with a missing value were dropped"));

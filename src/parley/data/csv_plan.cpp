@@ -17,6 +17,10 @@ namespace parley::data {
 
 namespace {
 
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool is_number(std::string_view cell) {
   const ParsedNumber parsed = parse_number(cell.data(), cell.data() + cell.size());
   return parsed.error == NumberError::kNone && parsed.end == cell.data() + cell.size();
@@ -101,12 +105,30 @@ ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet&
   return column;
 }
 
-Schema guess_schema(const CsvLayout& layout, Schema schema, const TextSet& missing, std::vector<std::string>& notes) {
+// A column of which a database's catalogue tells the type.
+ColumnSchema known_column(const CatalogueColumn& known) {
+  if (known.key) return {.name = known.name, .type = ColumnType::kKey, .missing = Missing::kNoMatch};
+  ColumnSchema column{.name = known.name, .type = *known.type};
+  if (known.type != ColumnType::kCategory) return column;
+  column.missing = Missing::kLevel;
+  column.unknown = UnknownLevel::kIgnore;
+  column.confirmed = false;
+  return column;
+}
+
+Schema guess_schema(const CsvLayout& layout, const LoadOptions& options, Schema schema, const TextSet& missing,
+                    std::vector<std::string>& notes) {
   bool has_id = false;
   for (std::size_t j = 0; j < layout.names.size(); ++j) {
     if (layout.header && !has_id && is_id_name(layout.names[j])) {
       has_id = true;
       schema.columns.push_back({.name = layout.names[j], .type = ColumnType::kId});
+      continue;
+    }
+    const auto known = std::find_if(options.catalogue.begin(), options.catalogue.end(),
+                                    [&](const CatalogueColumn& column) { return column.name == layout.names[j]; });
+    if (known != options.catalogue.end() && (known->key || known->type)) {
+      schema.columns.push_back(known_column(*known));
       continue;
     }
     schema.columns.push_back(guess_column(layout, j, missing, notes));
@@ -176,6 +198,24 @@ std::vector<std::string> known_classes(const ColumnSchema& column, const LoadOpt
   return classes;
 }
 
+// Columns that the table is joined by are keys: by the schema, or because they were asked for where there is none.
+Result<void> declare_keys(const LoadOptions& options, const std::vector<std::string>& names,
+                          const std::string& file_name, CsvPlan& plan) {
+  for (const std::string& key : options.keys) {
+    if (!is_among(names, key))
+      return fail(
+          bad_input({file_name, 0, key}, "is missing: the table is joined by this column" + suggestion(key, names)));
+    ColumnSchema& column = *std::find_if(plan.schema.columns.begin(), plan.schema.columns.end(),
+                                         [&](const ColumnSchema& candidate) { return candidate.name == key; });
+    if (plan.guessed && column.type != ColumnType::kLabel)
+      column = {.name = key, .type = ColumnType::kKey, .missing = Missing::kNoMatch};
+    if (column.type != ColumnType::kKey)
+      return fail(bad_input({file_name, 0, key}, "the table is joined by this column, so its type must be \"key\"",
+                            name(column.type)));
+  }
+  return {};
+}
+
 // How the cells of a column are read.
 CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const LoadOptions& options) {
   CsvColumn column;
@@ -225,6 +265,9 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
       break;
     case ColumnType::kId:
       column.kind = CellKind::kId;
+      break;
+    case ColumnType::kKey:
+      column.kind = is_among(options.keys, declared.name) ? CellKind::kKey : CellKind::kSkip;
       break;
     case ColumnType::kIgnore:
       column.kind = CellKind::kSkip;
@@ -290,7 +333,8 @@ Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& sc
   for (std::size_t k = 0; k < known.size(); ++k) {
     const ColumnType type = schema.columns[k].type;
     const bool may_lack = type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack) ||
-                          (type == ColumnType::kId && options.id_may_lack);
+                          (type == ColumnType::kId && options.id_may_lack) ||
+                          (type == ColumnType::kKey && !is_among(options.keys, known[k]));
     if (!may_lack && std::find(positions.begin(), positions.end(), k) == positions.end())
       return fail(bad_input({file_name, layout.data_line - 1, "header"},
                             type == ColumnType::kLabel ? "label missing: a column of the schema is not in the file"
@@ -345,7 +389,8 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
   }
   plan.empty_is_missing = plan.missing_markers.contains(std::string_view());
   plan.guessed = plan.schema.columns.empty();
-  if (plan.guessed) plan.schema = guess_schema(layout, std::move(plan.schema), plan.missing_markers, plan.notes);
+  if (plan.guessed)
+    plan.schema = guess_schema(layout, options, std::move(plan.schema), plan.missing_markers, plan.notes);
   if (plan.guessed) PARLEY_CHECK(check_commas(layout, plan, file_name, plan.notes));
   PARLEY_TRY(const auto positions, match(layout, plan.schema, options, plan.missing_markers, file_name));
   std::vector<bool> mostly_numbers;
@@ -365,6 +410,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
       if (column.missing != Missing::kError && column.missing != Missing::kDropRow) column.missing = Missing::kError;
     }
   }
+  PARLEY_CHECK(declare_keys(options, names, file_name, plan));
 
   for (const std::size_t position : positions) {
     const ColumnSchema& declared = plan.schema.columns[position];
@@ -378,6 +424,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
     plan.has_id = plan.has_id || column.kind == CellKind::kId;
     if (column.kind == CellKind::kCategory) column.category = plan.categories++;
+    if (column.kind == CellKind::kKey) column.key = plan.keys++;
     plan.columns.push_back(std::move(column));
   }
   for (const std::size_t j : plan.by_schema())

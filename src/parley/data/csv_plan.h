@@ -47,13 +47,14 @@ inline constexpr std::size_t kMostFoundLevels = 1000;
 // Likewise classes of a label.
 inline constexpr std::size_t kMostFoundClasses = 10000;
 
-enum class CellKind { kSkip, kNumber, kInteger, kBoolean, kCategory, kRealLabel, kClassLabel, kId };
+enum class CellKind { kSkip, kNumber, kInteger, kBoolean, kCategory, kRealLabel, kClassLabel, kId, kKey };
 
 struct CsvColumn {
   std::string name;
   CellKind kind = CellKind::kSkip;
   std::size_t slot = 0;      // of features: place in a packed row, ascending in schema order
   std::size_t category = 0;  // of categories: place among them
+  std::size_t key = 0;       // of keys: place among them
   std::size_t schema = 0;    // position in CsvPlan::schema.columns
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -76,6 +77,7 @@ struct CsvPlan {
   std::vector<CsvColumn> columns;  // in file order
   std::size_t slots = 0;
   std::size_t categories = 0;
+  std::size_t keys = 0;
   bool has_label = false;
   bool has_id = false;
   TextSet missing_markers;

@@ -56,6 +56,7 @@ class CsvRows {
         slots_(plan.slots),
         plain_(plan.columns.size()) {
     out_.found.resize(plan.categories);
+    out_.keys.resize(plan.keys);
     out_.overflowed.resize(plan.categories);
     out_.counts.resize(plan.columns.size());
     for (const auto& marker : plan.missing_markers) longest_marker_ = std::max(longest_marker_, marker.size());
@@ -116,6 +117,7 @@ class CsvRows {
     }
     if (drop_) {
       ++out_.dropped;
+      for (KeyText& key : out_.keys) key.pop_back();
       return true;
     }
     if (plan_.has_label) out_.labels.push_back(label_);
@@ -192,6 +194,8 @@ class CsvRows {
         return parse_class(column, counts);
       case CellKind::kId:
         return parse_id(column, counts);
+      case CellKind::kKey:
+        return parse_key(column, counts);
       case CellKind::kSkip: {
         std::string_view cell;
         return read_text(column, cell);
@@ -226,6 +230,7 @@ class CsvRows {
     ++counts.missing;
     switch (column.missing) {
       case Missing::kZero:
+      case Missing::kNoMatch:
         value = 0;
         return true;
       case Missing::kValue:
@@ -407,6 +412,19 @@ class CsvRows {
     if (is_missing(cell)) return take_missing(column, counts, cell, unused);
     id_ = cell;
     return true;
+  }
+
+  bool parse_key(const CsvColumn& column, CellCounts& counts) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    KeyText& keys = out_.keys[column.key];
+    if (!is_missing(cell)) {
+      keys.append(cell);
+      return true;
+    }
+    keys.append_missing();
+    double unused = 0;
+    return take_missing(column, counts, cell, unused);
   }
 
   const char* text_;

@@ -9,6 +9,7 @@
 #include "parley/data/chunks.h"
 #include "parley/data/csv_layout.h"
 #include "parley/data/csv_plan.h"
+#include "parley/data/key_text.h"
 #include "parley/data/landing.h"
 #include "parley/data/packed_columns.h"
 #include "parley/linalg/matrix.h"
@@ -41,6 +42,7 @@ struct CsvChunk : ParsedChunk {
   std::vector<double> labels;     // numbers, or positions of classes
   LevelTable classes;             // of an open label
   std::vector<std::string> ids;
+  std::vector<KeyText> keys;       // by key
   std::vector<CellCounts> counts;  // by file column
 };
 

@@ -66,6 +66,11 @@ bool ColumnNames::operator==(const ColumnNames& other) const {
   return true;
 }
 
+const KeyText* Dataset::key(std::string_view column) const {
+  const auto at = std::find_if(keys.begin(), keys.end(), [&](const KeyText& key) { return key.column() == column; });
+  return at == keys.end() ? nullptr : &*at;
+}
+
 Dataset Dataset::select_rows(const std::vector<linalg::Index>& rows) const {
   Dataset chosen;
   chosen.features = features.select_rows(rows);
@@ -76,6 +81,7 @@ Dataset Dataset::select_rows(const std::vector<linalg::Index>& rows) const {
     if (!labels.values.empty()) chosen.labels.values.push_back(labels.values[static_cast<std::size_t>(i)]);
     if (!ids.empty()) chosen.ids.push_back(ids[static_cast<std::size_t>(i)]);
   }
+  for (const KeyText& key : keys) chosen.keys.push_back(key.select(rows));
   chosen.notes = notes;
   chosen.schema = schema;
   chosen.columns_are_stated = columns_are_stated;

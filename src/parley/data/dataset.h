@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "parley/data/key_text.h"
 #include "parley/data/schema.h"
 #include "parley/linalg/matrix.h"
 
@@ -55,6 +56,7 @@ struct Dataset {
                                    // empty when nothing was declared at all
   Labels labels;                   // empty when the table has none
   std::vector<std::string> ids;    // record ids, or empty
+  std::vector<KeyText> keys;       // columns that tables join by, in schema order: text, never features
   std::vector<std::string> notes;  // what the reader wants a person to know (one line each)
 
   Schema schema;  // as read, with what was left open filled in (types, levels): loads the next file alike
@@ -63,6 +65,7 @@ struct Dataset {
   std::size_t dropped = 0;          // rows left out by a "drop-row" rule
 
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(features.rows()); }
+  [[nodiscard]] const KeyText* key(std::string_view column) const;                       // null where there is none
   [[nodiscard]] Dataset select_rows(const std::vector<linalg::Index>& rows) const;  // in the given order
 };
 

@@ -10,10 +10,11 @@
 #include "parley/core/text.h"
 #include "parley/data/conventions.h"
 #include "parley/data/csv.h"
+#include "parley/data/database_address.h"
 #include "parley/data/decompress.h"
 #include "parley/data/libsvm.h"
 #include "parley/data/load.h"
-#include "parley/data/sniff.h"
+#include "parley/data/table_text.h"
 
 namespace parley::data {
 
@@ -45,11 +46,15 @@ std::string label_name(const std::string& wanted, const CsvTable& read) {
   return usual;
 }
 
-ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label) {
+ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label, bool is_catalogued) {
   const CsvColumn& column = read.plan.columns[j];
   const CellCounts& counts = read.counts[j];
   ColumnSchema draft{.name = column.name, .type = read.plan.schema.columns[column.schema].type};
   const bool is_empty = counts.smallest > counts.largest;
+  if (draft.type == ColumnType::kKey && !is_label) {
+    draft.missing = Missing::kNoMatch;
+    return draft;
+  }
   if (is_label) {
     draft.type = ColumnType::kLabel;
     if (counts.missing > 0) draft.missing = Missing::kDropRow;
@@ -60,8 +65,9 @@ ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label) {
     draft.confirmed = draft.levels.empty() && !quantity && counts.missing == 0;
     return draft;
   }
-  if (column.kind == CellKind::kNumber) {
-    if (counts.whole) draft.type = ColumnType::kInteger;
+  const bool known = draft.type == ColumnType::kInteger;  // by a catalogue: others are numbers until they are whole
+  if (column.kind == CellKind::kNumber || known) {
+    if (counts.whole && !is_catalogued) draft.type = ColumnType::kInteger;
     if (is_empty)
       draft.type = ColumnType::kIgnore;
     else
@@ -86,9 +92,9 @@ ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label) {
 
 Result<Description> describe_csv(const OpenBytes& open, const std::string& path, const std::string& label) {
   // The label is read as a column like others here; its type is decided afterwards.
-  LoadOptions options;
-  options.label_use = LabelUse::kNone;
-  options.label = label;
+  PARLEY_TRY(LoadOptions options, with_catalogue(path, {.label_use = LabelUse::kNone, .label = label}));
+  for (const CatalogueColumn& column : options.catalogue)
+    if (column.key && !is_id_name(column.name)) options.keys.push_back(column.name);  // so that they are counted
   PARLEY_TRY(const CsvTable read, read_csv_table(open, path, options, true));
   Description about;
   about.file = path;
@@ -96,9 +102,11 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
   about.rows = read.data.rows();
   about.notes = read.data.notes;
   about.draft.format = Format::kCsv;
-  about.draft.delimiter = std::string(1, read.layout.delimiter);
-  about.draft.header = read.layout.header;
-  about.draft.skip_lines = static_cast<int>(read.layout.preamble_lines);
+  if (!is_database(path)) {
+    about.draft.delimiter = std::string(1, read.layout.delimiter);
+    about.draft.header = read.layout.header;
+    about.draft.skip_lines = static_cast<int>(read.layout.preamble_lines);
+  }
   const std::string wanted = label_name(label, read);
   std::vector<std::string> names;
   for (const CsvColumn& column : read.plan.columns) names.push_back(column.name);
@@ -106,7 +114,10 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
     return fail(bad_input({path, 0, "label"}, "label missing: the file has no such column" + suggestion(wanted, names),
                           wanted));
   for (std::size_t j = 0; j < names.size(); ++j) {
-    ColumnSchema draft = draft_column(read, j, names[j] == wanted);
+    const bool catalogued =
+        std::any_of(options.catalogue.begin(), options.catalogue.end(),
+                    [&](const CatalogueColumn& column) { return column.name == names[j] && column.type; });
+    ColumnSchema draft = draft_column(read, j, names[j] == wanted, catalogued);
     const CellCounts& counts = read.counts[j];
     ColumnSummary summary{.name = names[j], .type = draft.type, .missing = counts.missing, .levels = read.levels[j]};
     summary.has_range = counts.smallest <= counts.largest;
@@ -224,14 +235,17 @@ double round_bound(double value) {
 }
 
 Result<Description> describe(const std::string& path, const std::string& label) {
-  const OpenBytes open = [&path] { return open_bytes(path); };
-  PARLEY_TRY(const Format format, sniff_format(open));
+  const OpenBytes open = [&path] { return open_table(path); };
+  PARLEY_TRY(const Format format, format_of_text(path));
   return format == Format::kLibsvm ? describe_libsvm(open, path) : describe_csv(open, path, label);
 }
 
 std::string table(const Description& about) {
   std::string out =
-      fmt::format("{}: {}, {}, {}, {}\n\n", about.file, about.format == Format::kLibsvm ? "LIBSVM" : "CSV",
+      fmt::format("{}: {}, {}, {}, {}\n\n", about.file,
+                  is_database(about.file)           ? "a database's table"
+                  : about.format == Format::kLibsvm ? "LIBSVM"
+                                                    : "CSV",
                   counted(about.rows, "row"), counted(about.features, "feature"), counted(about.nonzeros, "nonzero"));
   std::size_t width = 6;
   for (const auto& column : about.columns) width = std::max(width, printable(column.name, 32).size());

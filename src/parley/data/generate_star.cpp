@@ -90,10 +90,7 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
 
   Random model(seed, kModel);
   const std::vector<double> fact_weights = normal_weights(model, recipe.columns);
-  JobDraft job{.comment = "Tables join on the columns that share a name:",
-               .partition = "relational",
-               .algorithm = "relational-admm",
-               .iterations = 100};
+  JobDraft job{.partition = "relational", .l2 = 1e-3, .algorithm = "relational-admm", .iterations = 100};
   Truth truth{.source = "TablePuppet, Appendix A (the setting; the law is Parley's own)",
               .task = logistic ? "logistic" : "linear"};
   truth.models = {{.coefficients = named_nonzeros(fact.prefix, fact_weights)}};
@@ -101,7 +98,7 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
   std::vector<JobDraft::Party> dimension_parties;
   for (std::size_t t = 0; t < tables.size(); ++t) {
     DimensionTable& table = tables[t];
-    job.comment += fmt::format("{} fact.{} = {}.{}", t == 0 ? "" : ",", table.key, table.shape.stem, table.key);
+    job.joins.push_back({"fact." + table.key, table.shape.stem + "." + table.key});
     table.weights = normal_weights(model, table.shape.columns);
     const auto named = named_nonzeros(table.shape.prefix, table.weights);
     truth.models[0].coefficients.insert(truth.models[0].coefficients.end(), named.begin(), named.end());
@@ -152,7 +149,12 @@ Result<Generated> make(const Star& recipe, std::uint64_t seed, const Destination
     }));
     job.parties.push_back({shape.stem, file});
   }
-  if (recipe.fact_parts == 1) job.label_party = "fact";
+  job.label_party = "fact";
+  if (recipe.fact_parts > 1) {
+    JobDraft::Union& parts = job.unions.emplace_back();
+    parts.table = "fact";
+    for (const JobDraft::Party& party : job.parties) parts.parties.push_back(party.name);
+  }
   job.parties.insert(job.parties.end(), dimension_parties.begin(), dimension_parties.end());
 
   // Multiplicities: how many fact rows use each key.

@@ -53,6 +53,13 @@ std::string to_toml(const JobDraft& job) {
     out += fmt::format("\n[[party]]\nname = {}\ndata = {}\n", toml_string(party.name), toml_string(party.data));
     if (!party.schema.empty()) out += fmt::format("schema = {}\n", toml_string(party.schema));
   }
+  for (const auto& [table, parties] : job.unions) {
+    std::vector<std::string> names;
+    for (const std::string& party : parties) names.push_back(toml_string(party));
+    out += fmt::format("\n[[union]]\ntable = {}\nparties = [{}]\n", toml_string(table), fmt::join(names, ", "));
+  }
+  for (const auto& [left, right] : job.joins)
+    out += fmt::format("\n[[join]]\nleft = [{}]\nright = [{}]\n", toml_string(left), toml_string(right));
   return out;
 }
 

@@ -13,6 +13,15 @@ struct JobDraft {
     std::string schema;  // likewise; empty: none
   };
 
+  struct Join {
+    std::string left;   // TABLE.COLUMN
+    std::string right;  // likewise
+  };
+  struct Union {
+    std::string table;
+    std::vector<std::string> parties;
+  };
+
   std::string comment;  // lines for the person who opens the file
   std::string name;
   std::string partition;  // single | horizontal | vertical | relational
@@ -27,6 +36,8 @@ struct JobDraft {
   std::string label_column;  // empty: LIBSVM
   std::string scale = "none";
   std::vector<Party> parties;
+  std::vector<Join> joins;
+  std::vector<Union> unions;
 };
 
 std::string to_toml(const JobDraft& job);

@@ -2,9 +2,11 @@
 
 #include "parley/data/chunks.h"
 #include "parley/data/csv.h"
+#include "parley/data/database_address.h"
 #include "parley/data/decompress.h"
 #include "parley/data/libsvm.h"
 #include "parley/data/sniff.h"
+#include "parley/data/table_text.h"
 
 namespace parley::data {
 
@@ -23,6 +25,7 @@ Result<Dataset> load_from(const OpenBytes& open, const std::string& file_name, c
 }
 
 Result<Dataset> load(const std::string& path, const LoadOptions& options) {
+  if (is_database(path)) return load_database(path, options);
   return load_from([&path] { return open_bytes(path); }, path, options);
 }
 

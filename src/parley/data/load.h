@@ -1,5 +1,5 @@
 // Reads a table from a file: CSV or LIBSVM, plain or packed with gzip, xz or zstd; which of them is found in the
-// content. Two threads, one pass, and an error that names file, line, column, rule and value.
+// content. Or from a database, by its address (database_address.h). Two threads, one pass, and an error that names file, line, column, rule and value.
 #pragma once
 #include <string>
 #include <string_view>

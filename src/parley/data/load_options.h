@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "parley/data/catalogue.h"
 #include "parley/data/dataset.h"
 #include "parley/data/schema.h"
 
@@ -33,12 +34,14 @@ struct LoadOptions {
   std::vector<std::string> classes;   // fixed order (of a training set): other classes are errors
   // a class that no row has is allowed, if classes are listed or follow a convention (-1/1, 0/1)
   bool absent_classes = false;
-  bool id_may_lack = false;            // a table may lack the schema's id, which is not a feature
-  std::optional<double> bound;         // public bound of features that no schema bounds
-  std::optional<double> label_bound;   // likewise of a real label
-  std::optional<ColumnNames> columns;  // of a training set: the result has these columns in this order
-  std::optional<int> features;         // LIBSVM: d; a larger index is an error
-  std::optional<int> first_index;      // LIBSVM: 0 or 1; absent: 0 when index 0 occurs, else 1
+  bool id_may_lack = false;                // a table may lack the schema's id, which is not a feature
+  std::vector<CatalogueColumn> catalogue;  // of a database: types of columns where no schema names any
+  std::vector<std::string> keys;           // columns that the table is joined by; others of type key are left out
+  std::optional<double> bound;             // public bound of features that no schema bounds
+  std::optional<double> label_bound;       // likewise of a real label
+  std::optional<ColumnNames> columns;      // of a training set: the result has these columns in this order
+  std::optional<int> features;             // LIBSVM: d; a larger index is an error
+  std::optional<int> first_index;          // LIBSVM: 0 or 1; absent: 0 when index 0 occurs, else 1
 };
 
 }  // namespace parley::data

@@ -171,9 +171,9 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
   const std::size_t fact_features = fact.size() - dimensions.size() - (label != SIZE_MAX) - (id != SIZE_MAX);
   PARLEY_CHECK(write(0, fact, table.rows(), fact_features, [](std::size_t row) { return row; }));
   std::vector<std::string> notes;
-  JobDraft job{.comment = "Tables join on the columns that share a name:",
-               .partition = "relational",
+  JobDraft job{.partition = "relational",
                .task = "linear",
+               .l2 = 1e-3,
                .algorithm = "relational-admm",
                .iterations = 100,
                .label_party = folder.names()[0]};
@@ -189,7 +189,8 @@ Result<SplitResult> split_tables(const RawTable& table, const SplitTables& plan,
     if (names.size() > 12) names = {names[0], names[1], fmt::format("... {} in all", names.size())};
     notes.push_back(fmt::format("{} determines {}: {} for {}", key, fmt::join(names, ", "),
                                 counted(dimension.first_row.size(), "key"), counted(table.rows(), "record")));
-    job.comment += fmt::format("{} {}", d == 0 ? "" : ",", printable(key));
+    const std::string &facts = folder.names()[0], &table_of_key = folder.names()[d + 1];
+    job.joins.push_back({facts + "." + key, table_of_key + "." + key});
   }
   PARLEY_CHECK(set_label(table, plan.label, label, job, notes));
   return folder.finish(std::move(job), "tables", std::move(notes));

@@ -7,10 +7,12 @@
 
 #include "parley/core/text.h"
 #include "parley/data/conventions.h"
+#include "parley/data/database_address.h"
 #include "parley/data/decompress.h"
 #include "parley/data/libsvm_index.h"
 #include "parley/data/number.h"
 #include "parley/data/sniff.h"
+#include "parley/data/table_text.h"
 
 namespace parley::data {
 
@@ -44,7 +46,8 @@ bool is_number(std::string_view text) {
 }  // namespace
 
 Result<RawTable> RawTable::read(const std::string& path, Format format, const Schema* schema) {
-  PARLEY_TRY(auto source, open_bytes(path));
+  const Schema given = schema != nullptr ? *schema : Schema();
+  PARLEY_TRY(auto source, open_table(path, given));
   std::string text;
   std::size_t filled = 0;
   for (;;) {
@@ -55,7 +58,9 @@ Result<RawTable> RawTable::read(const std::string& path, Format format, const Sc
     if (got < wanted) break;
   }
   text.resize(filled);
-  return from_text(std::move(text), path, format, schema);
+  if (!is_database(path)) return from_text(std::move(text), path, format, schema);
+  const Schema written = schema_of_text(path, given);
+  return from_text(std::move(text), path, Format::kCsv, &written);
 }
 
 Result<RawTable> RawTable::from_text(std::string text, const std::string& name, Format format, const Schema* schema) {

@@ -17,8 +17,8 @@ namespace {
 const Toml::Choices<ColumnType>& column_types() {
   static const Toml::Choices<ColumnType> kTypes = {
       {"number", ColumnType::kNumber},   {"integer", ColumnType::kInteger}, {"category", ColumnType::kCategory},
-      {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId},           {"label", ColumnType::kLabel},
-      {"ignore", ColumnType::kIgnore}};
+      {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId},           {"key", ColumnType::kKey},
+      {"label", ColumnType::kLabel},     {"ignore", ColumnType::kIgnore}};
   return kTypes;
 }
 
@@ -26,7 +26,8 @@ const Toml::Choices<Missing>& missing_rules() {
   static const Toml::Choices<Missing> kRules = {{"error", Missing::kError},
                                                 {"zero", Missing::kZero},
                                                 {"drop-row", Missing::kDropRow},
-                                                {"level", Missing::kLevel}};
+                                                {"level", Missing::kLevel},
+                                                {"no-match", Missing::kNoMatch}};
   return kRules;
 }
 
@@ -105,6 +106,9 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     case ColumnType::kLabel:
       missing_of({Missing::kError, Missing::kDropRow}, "must be error or drop-row here");
       break;
+    case ColumnType::kKey:
+      missing_of({Missing::kNoMatch, Missing::kError, Missing::kDropRow}, "must be no-match, error or drop-row here");
+      break;
     case ColumnType::kIgnore:
       break;
   }
@@ -126,6 +130,7 @@ ColumnSchema read_column(Toml& toml) {
   if (toml.has("name") && column.name.empty()) toml.reject("name", "must not be empty");
   toml.choice("type", column.type, column_types());
   toml.require("type");
+  if (column.type == ColumnType::kKey) column.missing = Missing::kNoMatch;
   toml.number("lower", column.lower);
   toml.number("upper", column.upper);
   double bound = 0;
@@ -215,7 +220,7 @@ std::string column_toml(const ColumnSchema& column) {
   if (column.unknown == UnknownLevel::kIgnore) out += "unknown_level = \"ignore\"\n";
   if (column.missing == Missing::kValue)
     out += fmt::format("missing = {}\n", written(column.missing_value));
-  else if (column.missing != Missing::kError)
+  else if (column.missing != (column.type == ColumnType::kKey ? Missing::kNoMatch : Missing::kError))
     out += fmt::format("missing = \"{}\"{}\n", word(missing_rules(), column.missing), mark);
   return out;
 }

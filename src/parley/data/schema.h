@@ -9,11 +9,11 @@
 //
 //   [[column]]
 //   name = "age"
-//   type = "integer"                # number | integer | category | boolean | id | label | ignore
+//   type = "integer"                # number | integer | category | boolean | id | key | label | ignore
 //   lower = 17                      # public bounds; or bound = B for [-B, B]
 //   upper = 90
 //   confirmed = true                # false: a guess from the data that a person has not confirmed
-//   missing = "error"               # error | zero | drop-row | a number | level (categories)
+//   missing = "error"               # error | zero | drop-row | a number | level (categories) | no-match (keys)
 //
 // Bounds and levels are public by declaration. Those that a reader found in the data are not:
 // confirmed is false for them, and a private run must refuse them.
@@ -28,7 +28,7 @@
 
 namespace parley::data {
 
-enum class ColumnType { kNumber, kInteger, kCategory, kBoolean, kId, kLabel, kIgnore };
+enum class ColumnType { kNumber, kInteger, kCategory, kBoolean, kId, kKey, kLabel, kIgnore };
 std::string_view name(ColumnType type);
 
 enum class Missing {
@@ -37,6 +37,7 @@ enum class Missing {
   kValue,    // ColumnSchema::missing_value
   kDropRow,  // the row is left out, and counted
   kLevel,    // categories: a level of its own, "column=(missing)"
+  kNoMatch,  // keys: it equals no other
 };
 
 // What a category does with a level that is not in its list.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/data/database_address.h"
 #include "parley/data/dataset.h"
 #include "parley/data/decompress.h"
 #include "parley/data/load.h"
@@ -37,13 +38,14 @@ struct Arrays {
 
 class Source {
  public:
+  // A file's path, or the address of a database's table.
   static Source file(std::string path) { return {std::move(path), File{}}; }
   static Source stream(std::string name, OpenBytes open) { return {std::move(name), std::move(open)}; }
   static Source arrays(std::string name, Arrays arrays) { return {std::move(name), std::move(arrays)}; }
 
   [[nodiscard]] Result<Dataset> load(const LoadOptions& options) const;
   [[nodiscard]] const std::string& name() const { return name_; }  // of a file its path
-  [[nodiscard]] bool is_file() const { return std::holds_alternative<File>(from_); }
+  [[nodiscard]] bool is_file() const { return std::holds_alternative<File>(from_) && !is_database(name_); }
 
  private:
   struct File {};

@@ -18,6 +18,7 @@
 
 #include "parley/core/files.h"
 #include "parley/core/text.h"
+#include "parley/data/database_address.h"
 #include "parley/data/dataset.h"
 
 namespace parley::data {
@@ -308,7 +309,7 @@ Result<void> Outputs::make_folder(const fs::path& folder) {
 Result<OutputFile*> Outputs::open(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return fail(bad_input({path.string(), 0, ""}, "is a folder"));
-  PARLEY_CHECK(refuse_input(path.string(), inputs_));
+  PARLEY_CHECK(refuse_table(path.string(), inputs_));
   // The later of two would take the name of the earlier, whose content would be lost.
   const auto place = [&](const fs::path& name) { return fs::weakly_canonical(fs::absolute(name, error), error); };
   for (const auto& file : files_)

@@ -10,6 +10,7 @@
 #include "parley/core/files.h"
 #include "parley/core/party_name.h"
 #include "parley/core/text.h"
+#include "parley/data/database_address.h"
 #include "parley/data/labels.h"
 #include "parley/privacy/ledger/digest.h"
 #include "parley/privacy/sensitivity/grid_features.h"
@@ -63,6 +64,7 @@ void read_data(Toml data, DataSection& section) {
   if (data.number("test_fraction", section.test_fraction, between(0, 1)) && *section.test_fraction >= 1)
     data.reject("test_fraction", "must be below 1: something must be left to train on");
   data.integer("features", section.features, at_least(1));
+  data.integer("largest_join", section.largest_join, between(1, 2147483647));
 }
 
 void read_privacy(Toml settings, PrivacySection& section) {
@@ -260,6 +262,8 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
     if (const std::string_view flaw = flaw_of_party_name(read.name);
         party.kind("name") == Toml::Kind::kText && !flaw.empty())
       party.reject("name", flaw, read.name);
+    for (const auto& [key, address] : {std::pair{"data", read.data}, std::pair{"test", read.test}})
+      if (const std::string flaw = data::flaw_of_database(address); !flaw.empty()) party.reject(key, flaw);
     if (party.has("data") && read.data.empty() && party.kind("data") == Toml::Kind::kText)
       party.reject("data", "must not be empty");
     if (!names.insert(read.name).second) party.reject("name", "appears twice", read.name);
@@ -272,10 +276,26 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
   }
 }
 
+// Which jobs have [[join]] and [[union]], and that the clauses make one tree of all tables.
+Result<void> check_joins(Toml& toml, const Job& job) {
+  const bool may_join = job.partition == Partition::kRelational || job.partition == Partition::kSingle;
+  for (const char* section : {"join", "union"})
+    if (toml.has(section) && !may_join)
+      toml.reject(section, "is for tables (partition = \"relational\", or \"single\" in one process)",
+                  name(job.partition));
+  if (job.partition == Partition::kRelational && !toml.has("join"))
+    toml.reject("join", "is missing: a relational job says how its tables join, with left and right of a [[join]]");
+  if (toml.has("data") && toml.table("data").has("largest_join") && !toml.has("join"))
+    toml.table("data").reject("largest_join", "is for jobs with a [[join]]");
+  if (toml.has("union") && !toml.has("join")) toml.reject("union", "is a table of a join: a [[join]] is missing");
+  return toml.finish();
+}
+
 // "section.key: ...".
 bool names_a_setting(std::string_view message) {
-  static constexpr std::string_view kSections[] = {"job.",     "model.",  "algorithm.", "data.",
-                                                   "privacy.", "labels.", "rounds.",    "tune."};
+  static constexpr std::string_view kSections[] = {"job.",    "model.",  "algorithm.", "data.", "privacy.",
+                                                   "labels.", "rounds.", "tune.",      "join.", "union."};
+  if (message.starts_with("join: ")) return true;  // all clauses together
   return std::any_of(std::begin(kSections), std::end(kSections), [&](std::string_view section) {
     if (!message.starts_with(section)) return false;
     const std::string_view rest = message.substr(section.size());
@@ -332,6 +352,8 @@ Error in_job(const Job& job, Error error) {
 }
 
 std::string beside(const std::string& file, const std::string& path) {
+  if (data::is_database(path) && !data::file_of(path).empty() && path.find("://") == std::string::npos)
+    return data::with_file(path, beside(file, data::file_of(path)));
   if (path.empty() || path.find("://") != std::string::npos) return path;
   const std::filesystem::path given(path);
   if (given.is_absolute()) return path;
@@ -383,6 +405,9 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
 
   read_parties(toml, job, paths);
+  std::vector<std::string> names;
+  for (const PartySection& party : job.parties) names.push_back(party.name);
+  job.tables = read_joins(toml, names);
   read_rounds(toml.table("rounds"), job, job.rules);
   if (toml.has("network")) {
     Toml network = toml.table("network");
@@ -417,7 +442,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
   }
   if (job.privacy) check_clients(toml, job);
   if (job.privacy) check_hidden_count(toml, job);
-  PARLEY_CHECK(toml.finish());
+  PARLEY_CHECK(check_joins(toml, job));
 
   if (job.partition != job.method->partition())
     return fail(bad_input({path, 0, "job.partition"},
@@ -425,12 +450,17 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
                           name(job.partition)));
   if (job.parties.empty())
     return fail(bad_input({path, 0, "party"}, "no data: add a [[party]] section with name and data"));
-  if (job.partition == Partition::kSingle && job.parties.size() > 1)
-    return fail(bad_input({path, 0, "party"}, "a single-site job has one [[party]]",
+  if (job.partition == Partition::kSingle && job.parties.size() > 1 && job.tables.empty())
+    return fail(bad_input({path, 0, "party"}, "a single-site job has one [[party]], or several and a [[join]]",
                           fmt::format("{} of them", job.parties.size())));
+  if (!job.tables.empty()) {
+    const auto order = data::order_of_join(job.tables.spec);
+    if (!order) return fail(bad_input({path, 0, ""}, order.error().message));
+  }
   if (!job.labels.party.empty()) {
     bool found = false;
     for (const PartySection& party : job.parties) found |= party.name == job.labels.party;
+    found |= job.tables.find(job.labels.party).has_value();  // a union's
     if (!found) return fail(bad_input({path, 0, "labels.party"}, "names no [[party]] of this job", job.labels.party));
   }
   return job;

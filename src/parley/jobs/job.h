@@ -11,7 +11,9 @@
 
 #include "parley/core/result.h"
 #include "parley/core/toml.h"
+#include "parley/data/join.h"
 #include "parley/glm/objective.h"
+#include "parley/jobs/joins.h"
 #include "parley/privacy/label_noise.h"
 #include "parley/privacy/units.h"
 #include "parley/rounds/exchange.h"
@@ -33,7 +35,8 @@ struct DataSection {
   std::optional<double> bound;  // of every feature that no schema bounds
   std::optional<double> label_bound;
   std::optional<double> test_fraction;
-  std::optional<std::int64_t> features;  // number of columns of LIBSVM files
+  std::optional<std::int64_t> features;            // number of columns of LIBSVM files
+  std::int64_t largest_join = data::kLargestJoin;  // rows that a join may have
 };
 
 struct PrivacySection {
@@ -112,6 +115,7 @@ struct Job {
   // of a private run of parties with columns: exact parts of the model stay with them, not covered
   bool keep_parts = false;
   std::vector<PartySection> parties;
+  JobTables tables;                        // of [[join]] and [[union]]; empty: the parties are not joined
   rounds::Rules rules;                     // for parties on other machines
   std::optional<rounds::Network> network;  // for which the time of the run is told
 };
@@ -135,7 +139,8 @@ bool hides_count(const Job& job);
 // files.
 Error in_job(const Job& job, Error error);
 
-// Paths in a file are relative to the file's folder; addresses (postgresql://...) are left alone.
+// Paths in a file are relative to the file's folder, also the file in an address (sqlite:shop.db?table=users); other
+// addresses (postgresql://...) are left alone.
 std::string beside(const std::string& file, const std::string& path);
 
 }  // namespace parley::jobs

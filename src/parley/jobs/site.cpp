@@ -8,9 +8,8 @@
 #include "parley/core/party_name.h"
 #include "parley/core/text.h"
 #include "parley/core/toml.h"
-#include "parley/data/csv.h"
-#include "parley/data/decompress.h"
-#include "parley/data/sniff.h"
+#include "parley/data/database_address.h"
+#include "parley/data/table_text.h"
 #include "parley/jobs/job.h"
 
 namespace parley::jobs {
@@ -43,6 +42,7 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
   section.text("tls", site.tls);
   section.text("state", site.state);
   section.text("ledger", site.ledger);
+  section.text("federation_secret", site.federation_secret);
   Toml data = toml.table("data");
   toml.require("data");
   data.require("path");
@@ -69,6 +69,7 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
   limits.boolean("public_labels", site.limits.public_labels);
   limits.boolean("public_ids", site.limits.public_ids);
   limits.integer("records", site.limits.records, at_least(1));
+  if (const std::string flaw = data::flaw_of_database(site.data); !flaw.empty()) data.reject("path", flaw);
   PARLEY_CHECK(toml.finish());
   PARLEY_CHECK(check_address(site.coordinator, about(site, "site.coordinator"), PortZero::kRefused));
   if (epsilon) {
@@ -81,27 +82,26 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
       return fail(
           bad_input(about(site, "limits.algorithms"), "unknown algorithm" + suggestion(name, algorithms), name));
   if (site.ledger.empty()) site.ledger = (std::filesystem::path(site.state) / "ledger").string();
-  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema})
+  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema, &site.federation_secret})
     *file = beside(path, *file);
   return site;
 }
 
 Result<void> check_files(const Site& site) {
-  const data::OpenBytes open = [&] { return data::open_bytes(site.data); };
-  PARLEY_CHECK(open());
   std::optional<data::Schema> schema;
   if (!site.schema.empty()) {
     PARLEY_TRY(schema, data::read_schema(site.schema));
   }
+  PARLEY_CHECK(data::open_table(site.data, schema.value_or(data::Schema())));
   if (site.limits.never.empty()) return {};
   auto format = schema ? schema->format : data::Format::kDetect;
   if (format == data::Format::kDetect && schema && !schema->columns.empty()) format = data::Format::kCsv;
   if (format == data::Format::kDetect) {
-    PARLEY_TRY(format, data::sniff_format(open));
+    PARLEY_TRY(format, data::format_of_text(site.data));
   }
   std::vector<std::string> known;
   if (format == data::Format::kCsv) {
-    PARLEY_TRY(known, data::csv_names(open, site.data, schema ? &*schema : nullptr));
+    PARLEY_TRY(known, data::column_names(site.data, schema.value_or(data::Schema())));
   }
   if (schema)
     for (const data::ColumnSchema& column : schema->columns) {

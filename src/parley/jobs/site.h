@@ -7,6 +7,7 @@
 //   tls = "keys"                       # ca.pem, clinic.pem, clinic.key
 //   state = "state"                    # what must survive a restart, the account of jobs, parts of models that stay
 //   ledger = "ledger"                  # what was spent of the data's budget; absent: in the state folder
+//   federation_secret = "secret"       # what keys of a join are hashed under; the coordinator does not have it
 //   [data]
 //   path = "clinic.csv"
 //   schema = "clinic.schema.toml"
@@ -62,6 +63,7 @@ struct Site {
   std::string ledger;
   std::string data;
   std::string schema;  // empty: none
+  std::string federation_secret;  // file; empty: none. Keys of a join leave hashed under it
   std::vector<std::string> classes;
   Limits limits;
 };

@@ -82,7 +82,8 @@ Result<void> find(const std::string& path, std::vector<Found>& found) {
 bool belong_together(const Trained& a, const Trained& b) {
   return a.provenance.run == b.provenance.run && a.part->parties == b.part->parties && a.model.task == b.model.task &&
          a.objective.l1 == b.objective.l1 && a.objective.l2 == b.objective.l2 && a.provenance.job == b.provenance.job &&
-         a.provenance.algorithm == b.provenance.algorithm && a.provenance.rows == b.provenance.rows;
+         a.provenance.algorithm == b.provenance.algorithm && a.part->join == b.part->join &&
+         (a.part->join || a.provenance.rows == b.provenance.rows);  // tables that join differ in length
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "parley/core/text.h"
 #include "parley/linalg/vectors.h"
+#include "parley/models/joined_margins.h"
 
 namespace parley::models {
 
@@ -79,12 +80,34 @@ Result<Predictions> predict_whole(const Trained& trained, const std::vector<std:
   return found;
 }
 
+// One file for each part; the rows are those of the tables' join.
+Result<Predictions> predict_over_join(const std::vector<Trained>& parts, const std::vector<std::string>& files,
+                                      data::LabelUse labels) {
+  Predictions found;
+  std::vector<data::Dataset> tables;
+  std::vector<const data::Dataset*> read;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    PARLEY_TRY(tables.emplace_back(),
+               data::load(files[p], parts[p].reading(parts[p].part->labels ? labels : data::LabelUse::kNone)));
+    add_notes(files[p], tables.back(), found.notes);
+  }
+  for (const data::Dataset& table : tables) read.push_back(&table);
+  PARLEY_TRY(JoinedMargins joined, margins_over_join(parts, read));
+  found.margins = std::move(joined.margins);
+  found.labels = std::move(joined.labels);
+  found.ids = std::move(joined.ids);
+  const std::size_t rows = found.margins.size() / parts.front().model.outputs();
+  for (std::size_t j = found.ids.size(); j < rows; ++j) found.ids.push_back(std::to_string(j + 1));
+  return found;
+}
+
 }  // namespace
 
 Result<Predictions> predict(const std::vector<Trained>& parts, const std::vector<std::string>& files,
                             data::LabelUse labels) {
   if (is_whole(parts)) return predict_whole(parts.front(), files, labels);
   PARLEY_TRY(const std::vector<std::string> ordered, files_by_part(parts, files));
+  if (parts.front().part->join) return predict_over_join(parts, ordered, labels);
   Predictions found;
   bool named = false;  // by record ids rather than row numbers
   for (std::size_t p = 0; p < parts.size(); ++p) {

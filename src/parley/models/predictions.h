@@ -10,7 +10,7 @@
 namespace parley::models {
 
 // What a model says about tables. Of a whole model each file is a table with rows of its own. Of a model in parts the
-// files hold the same records: PARTY=FILE, or one file for each part in their order.
+// files hold the same records, or tables that are joined: PARTY=FILE, or one file for each part in their order.
 struct Predictions {
   std::vector<std::string> ids;
   std::vector<double> margins;     // class by class

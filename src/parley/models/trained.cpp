@@ -67,6 +67,10 @@ data::LoadOptions Trained::reading(data::LabelUse labels) const {
   options.label = label;
   options.classes = model.classes;
   options.columns = columns;
+  if (part && part->join) {
+    const auto own = std::find(part->parties.begin(), part->parties.end(), part->party);
+    options.keys = part->join->key_columns(static_cast<std::size_t>(own - part->parties.begin()));
+  }
   return options;
 }
 
@@ -135,6 +139,8 @@ Result<void> save(const Trained& trained, const std::string& directory) {
         {"parties", trained.part->parties},
         {"meaning",
          "one part of a model: the margin of a record is the sum of the margins of all these parties' parts"}};
+  if (trained.part && trained.part->join) json["part"]["join"] = to_json(*trained.part->join);
+  if (trained.part && !trained.part->without_tuple.empty()) json["part"]["without_tuple"] = trained.part->without_tuple;
   return write_atomically((std::filesystem::path(directory) / "model.json").string(), json.dump(1) + "\n");
 }
 
@@ -223,8 +229,8 @@ Result<Trained> load_trained(const std::string& directory) {
   PARLEY_CHECK(fields.finish());
   const std::size_t outputs = model.outputs();
   trained.objective.classes = static_cast<int>(outputs);
-  if (!columns.is_array() || outputs == 0 || d == 0 || d > std::size_t{1} << 31 || columns.size() > d ||
-      d * outputs > std::size_t{1} << 33)
+  if (!columns.is_array() || outputs == 0 || (d == 0 && !json.contains("part")) || d > std::size_t{1} << 31 ||
+      columns.size() > d || d * outputs > std::size_t{1} << 33)
     return fail(bad_input({file, 0, "columns"}, "does not fit column_count and classes"));
 
   linalg::Index first = 0;
@@ -286,6 +292,15 @@ Result<Trained> load_trained(const std::string& directory) {
     const Json& part = fields.object("part");
     trained.part = PartOf{fields.get<std::string>("party", part), fields.get<bool>("labels", part),
                           fields.get<std::vector<std::string>>("parties", part)};
+    if (part.is_object() && part.contains("join")) {
+      PARLEY_TRY(trained.part->join, join_from_json(part["join"], file));
+    }
+    if (part.is_object() && part.contains("without_tuple"))
+      trained.part->without_tuple = fields.get<std::vector<double>>("without_tuple", part);
+    if (trained.part->join && trained.part->join->table_of_part.size() != trained.part->parties.size())
+      fields.reject("part", "must have a table for each of its parties");
+    if (!trained.part->without_tuple.empty() && trained.part->without_tuple.size() != outputs)
+      fields.reject("part", "must have one number per class for rows without a tuple");
     if (std::ranges::count(trained.part->parties, trained.part->party) != 1)
       fields.reject("part", "must name its party among the parties");
   }

@@ -12,6 +12,7 @@
 #include "parley/data/load.h"
 #include "parley/glm/model.h"
 #include "parley/glm/objective.h"
+#include "parley/models/join_of_parts.h"
 
 namespace parley::models {
 
@@ -35,8 +36,11 @@ struct Provenance {
 // Whose part of a model this is: one with the columns of that party. The margin of a record is the sum over the parts.
 struct PartOf {
   std::string party;
-  bool labels = false;               // tables of this part carry the labels
-  std::vector<std::string> parties;  // whose parts make the model, in the order of the job
+  bool labels = false;                   // tables of this part carry the labels
+  std::vector<std::string> parties;      // whose parts make the model, in the order of the job
+  std::optional<JoinOfParts> join = {};  // of tables that are joined; absent: the parties hold the same records
+  // What a row of a left join gets that has no tuple of this part's table, for each class; empty: nothing.
+  std::vector<double> without_tuple = {};
 };
 
 struct Trained {

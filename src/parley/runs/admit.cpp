@@ -66,10 +66,11 @@ Result<void> check_limits(const jobs::Site& site, const jobs::Job& job, bool is_
   return {};
 }
 
-// Labels of parties with columns go to the coordinator as they are, with privacy and without, unless they leave with
-// noise that is paid for.
+// Labels of parties with columns or tables go to the coordinator as they are, with privacy and without, unless they leave
+// with noise that is paid for.
 Result<void> check_labels_leave(const jobs::Site& site, const jobs::Job& job, const catalog::PartyTable& table) {
-  if (table.train.labels.values.empty() || !table.aligned || site.limits.public_labels || job.labels.noise) return {};
+  const bool leave = (table.aligned || !job.tables.empty()) && !job.labels.noise;
+  if (table.train.labels.values.empty() || !leave || site.limits.public_labels) return {};
   return fail(bad_input(about(site, "limits.public_labels"),
                         "is false, and the job would send this site's labels as they are", job.name));
 }
@@ -239,9 +240,10 @@ Result<void> check_table(const jobs::Site& site, const jobs::Job& job, const cat
     return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has for this job",
                           counted(records, "record")));
   std::vector<std::string> used = table.train.columns.list();
-  // The label, and the ids, which a job can ask for by name.
+  // The label, and the ids, which a job can ask for by name; and the keys that it joins by.
   for (const data::ColumnSchema& column : table.train.schema.columns)
     if (column.type == data::ColumnType::kLabel || column.type == data::ColumnType::kId) used.push_back(column.name);
+  for (const data::KeyText& key : table.train.keys) used.push_back(key.column());
   for (const std::string& column : used)
     for (const std::string& name : site.limits.never)
       if (made_from(column, name))
@@ -268,6 +270,15 @@ void keep_part(const jobs::Site& site, const jobs::Job& job, const Member& membe
   if (const auto saved = models::save(parts->front(), folder.string()); !saved)
     return tell("leaves no part of the model here: " + saved.error().message);
   tell("leaves this site's part of the model in " + (folder / "model.json").string());
+}
+
+// What keys leave under, another one in each run.
+Result<data::FederationSecret> secret_of(const jobs::Site& site, const rounds::Opening& opening) {
+  if (site.federation_secret.empty())
+    return fail(bad_input(about(site, "site.federation_secret"),
+                          "is missing: the job joins tables, and keys leave a site hashed under it or not at all"));
+  PARLEY_TRY(const data::FederationSecret secret, data::FederationSecret::read(site.federation_secret));
+  return secret.of_run(wire::hex(opening.run));
 }
 
 }  // namespace
@@ -338,7 +349,11 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   if (is_charged) PARLEY_CHECK(check_reading(site, job, *own));
   PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
   PARLEY_CHECK(same.as_in(opening));
-  PARLEY_TRY(std::vector<catalog::PartyTable> tables, federation->read(job, {&number, 1}, {catalog::files_of(*own)}));
+  catalog::PartySource source = catalog::files_of(*own);
+  if (!job.tables.empty()) {
+    PARLEY_TRY(source.secret, secret_of(site, opening));
+  }
+  PARLEY_TRY(std::vector<catalog::PartyTable> tables, federation->read(job, {&number, 1}, {std::move(source)}));
   PARLEY_CHECK(same.still());
   const auto member = std::make_shared<Member>(Member{std::move(tables.front())});
   PARLEY_CHECK(check_table(site, job, member->table));

@@ -8,6 +8,7 @@
 #include "parley/algorithms/parts/forecast.h"
 #include "parley/catalog/catalog.h"
 #include "parley/runs/claim.h"
+#include "parley/runs/join_plan.h"
 
 namespace parley::runs {
 
@@ -50,6 +51,7 @@ struct JobPlan {
   // of a job of several parties
   std::vector<PlannedParty> parties{};
   algorithms::Forecast forecast{};
+  std::optional<JoinPlan> join{};  // of a job over several tables, which has no more of a plan than that
 };
 
 }  // namespace parley::runs

@@ -42,6 +42,12 @@ std::int64_t digest(const data::Dataset& table) {
     });
   for (const double label : table.labels.values) add(std::bit_cast<std::uint64_t>(label));
   add(static_cast<std::uint64_t>(digest(table.ids)));
+  for (const data::KeyText& key : table.keys) {
+    std::vector<std::string> texts;
+    for (std::size_t row = 0; row < key.size(); ++row)
+      texts.push_back(key.missing(row) ? std::string(1, '\0') : std::string(key[row]));
+    add(static_cast<std::uint64_t>(digest(texts)));
+  }
   return static_cast<std::int64_t>(hash | 1);
 }
 

@@ -12,9 +12,14 @@ namespace parley::runs {
 namespace {
 
 // How many records the parties train on together, as they said: each is counted once, also where every party has a part
-// of it.
-std::size_t records_of(const catalog::Federation& federation, std::span<const jobs::Introduction> parties) {
+// of it. Of tables that are joined: those with a label.
+std::size_t records_of(const jobs::Job& job, const catalog::Federation& federation,
+                       std::span<const jobs::Introduction> parties) {
   std::size_t records = 0;
+  if (!job.tables.empty()) {
+    for (const jobs::Introduction& party : parties) records += party.labels ? static_cast<std::size_t>(party.rows) : 0;
+    return records;
+  }
   for (const jobs::Introduction& party : parties)
     records =
         static_cast<std::size_t>(party.rows) + (federation.holding() == privacy::Holding::kSameRecords ? 0 : records);
@@ -32,7 +37,7 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
   outcome.fit.iterations = static_cast<int>(run.learnt.rounds);
   outcome.communication = run.communication;
   outcome.wait_seconds = run.wait_seconds;
-  outcome.train.rows = records_of(federation, run.parties);
+  outcome.train.rows = records_of(job, federation, run.parties);
   outcome.trained.provenance.privacy = models::kNotPrivate;
   PARLEY_TRY(outcome.parts, federation.model(job, {run.parties, run.learnt.parameters, memories}));
   if (job.privacy) {

@@ -88,6 +88,14 @@ void warn(const jobs::Job& job, JobPlan& plan) {
 
 Result<JobPlan> plan_job(const jobs::Job& job) {
   const catalog::Method& method = catalog::method_of(job);
+  if (!job.tables.empty()) {
+    JobPlan plan;
+    PARLEY_TRY(plan.join, plan_join(job));
+    if (job.privacy)
+      plan.warnings.emplace_back(
+          "what a private run over tables releases is not planned; the run charges it before it begins");
+    return plan;
+  }
   if (method.federation) return plan_across(job);
   PARLEY_TRY(const catalog::PartyTable data, catalog::read_alone(job, catalog::files_of(job.parties.front())));
   const glm::Objective objective = catalog::objective_of(job, data.train.labels.classes);
@@ -128,6 +136,13 @@ Result<JobPlan> plan_job(const jobs::Job& job) {
 
 std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
   if (!plan.parties.empty()) return plan_across_json(job, plan);
+  if (plan.join)
+    return Json{{"job", job.name},
+                {"algorithm", job.algorithm},
+                {"join", Json::parse(join_json(*plan.join))},
+                {"privacy", nullptr},
+                {"warnings", plan.warnings}}
+        .dump(1);
   Json json{{"job", job.name}, {"algorithm", job.algorithm}, {"records", plan.records}, {"columns", plan.columns}};
   if (!plan.privacy) json["memory_bytes"] = plan.memory_bytes;
   json["privacy"] = nullptr;
@@ -163,6 +178,11 @@ std::string plan_json(const jobs::Job& job, const JobPlan& plan) {
 std::string plan_table(const jobs::Job& job, const JobPlan& plan) {
   if (!plan.parties.empty()) return plan_across_table(job, plan);
   std::string table = fmt::format("{}: {} by {}\n\n", job.name, glm::name(job.objective.task), job.algorithm);
+  if (plan.join) {
+    table += join_table(*plan.join);
+    for (const std::string& warning : plan.warnings) table += "  warning: " + warning + "\n";
+    return table;
+  }
   const auto line = [&](const char* name, const std::string& value) {
     table += fmt::format("  {:<18} {}\n", name, value);
   };

@@ -11,6 +11,7 @@
 #include "parley/core/version.h"
 #include "parley/data/holdout.h"
 #include "parley/runs/private_site.h"
+#include "parley/runs/run_joined.h"
 #include "parley/runs/simulate.h"
 #include "parley/runs/stopwatch.h"
 #include "parley/runs/tune.h"
@@ -135,8 +136,9 @@ Result<Outcome> run(const jobs::Job& job, const catalog::Sources& sources, const
   if (sources.size() != job.parties.size())
     return fail(bad_input({job.file, 0, "party"},
                           fmt::format("there are {} tables for {} parties", sources.size(), job.parties.size())));
-  auto outcome =
-      catalog::federation_of(job) != nullptr ? simulate(job, sources, watch) : run_alone(job, sources.front(), watch);
+  auto outcome = catalog::federation_of(job) != nullptr ? simulate(job, sources, watch)
+                 : !job.tables.empty()                  ? run_joined(job, sources, watch)
+                                                        : run_alone(job, sources.front(), watch);
   if (!outcome) return fail(jobs::in_job(job, std::move(outcome).error()));
   return outcome;
 }

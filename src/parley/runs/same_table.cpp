@@ -9,6 +9,9 @@
 #include <cstring>
 #include <vector>
 
+#include "parley/data/database_address.h"
+#include "parley/data/schema.h"
+#include "parley/data/table_text.h"
 #include "parley/privacy/ledger/digest.h"
 
 namespace parley::runs {
@@ -17,15 +20,27 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 
-// What changes whenever a file is written or replaced.
+// What changes whenever a file is written or replaced. A database changes with its other tables too, so of it there is
+// none.
 std::string stamp(const std::string& path) {
   struct stat found {};
-  if (path.empty() || ::stat(path.c_str(), &found) != 0) return "none";
+  if (path.empty() || data::is_database(path) || ::stat(path.c_str(), &found) != 0) return "none";
   return fmt::format("{} {} {} {}.{} {}.{}", found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec,
                      found.st_mtim.tv_nsec, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
 }
 
 // Of the digests of its pieces: tables may be larger than memory.
+Result<std::string> digest_of_text(const std::string& address, const data::Schema& schema) {
+  PARLEY_TRY(const auto text, data::open_table(address, schema));
+  std::vector<char> piece(kPiece);
+  std::string digests;
+  for (std::size_t got = kPiece; got == kPiece;) {
+    PARLEY_TRY(got, text->read(piece));
+    digests += privacy::digest_of({piece.data(), got});
+  }
+  return privacy::digest_of(digests);
+}
+
 Result<std::string> digest_of_file(const std::string& path) {
   if (path.empty()) return std::string("none");
   const auto cannot = [&](const char* why) {
@@ -65,10 +80,20 @@ Result<SameTable> SameTable::of(const std::string& data, const std::string& sche
   table.data_ = data;
   table.schema_ = schema;
   table.seen_ = stamp(data) + "/" + stamp(schema);
-  PARLEY_TRY(const std::string rows, digest_of_file(data));
+  PARLEY_TRY(const std::string rows, table.digest_of_rows());
   PARLEY_TRY(const std::string columns, digest_of_file(schema));
   table.digest_ = rows + " " + columns;
   return table;
+}
+
+// Of a database's table the text that is read of it.
+Result<std::string> SameTable::digest_of_rows() const {
+  if (!data::is_database(data_)) return digest_of_file(data_);
+  data::Schema schema;
+  if (!schema_.empty()) {
+    PARLEY_TRY(schema, data::read_schema(schema_));
+  }
+  return digest_of_text(data_, schema);
 }
 
 Result<void> SameTable::as_in(const rounds::Opening& opening) const {
@@ -85,7 +110,12 @@ Result<void> SameTable::as_in(const rounds::Opening& opening) const {
 }
 
 Result<void> SameTable::still() const {
-  if (stamp(data_) + "/" + stamp(schema_) == seen_) return {};
+  bool same = stamp(data_) + "/" + stamp(schema_) == seen_;
+  if (same && data::is_database(data_)) {
+    PARLEY_TRY(const std::string rows, digest_of_rows());
+    same = rows == digest_.substr(0, digest_.find(' '));
+  }
+  if (same) return {};
   return fail(failed(data_ + ": it or its schema changed while it was read; start again when nobody writes to it"));
 }
 

@@ -22,6 +22,8 @@ class SameTable {
   [[nodiscard]] const std::string& digest() const { return digest_; }  // for Admission::data
 
  private:
+  [[nodiscard]] Result<std::string> digest_of_rows() const;
+
   std::string data_;
   std::string schema_;
   std::string seen_;

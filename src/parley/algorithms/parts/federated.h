@@ -26,6 +26,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,8 @@
 
 namespace parley::algorithms {
 
+struct RelationalTerms;  // relational/table_share.h
+
 // What a job says, the same at the coordinator and at every party.
 struct RunTerms {
   glm::Objective objective;
@@ -54,6 +57,7 @@ struct RunTerms {
   bool keep_parts = false;                           // exact parts of a private model stay with the parties
   std::optional<privacy::Target> client;             // of a run whose unit is the client
   std::string run;                                   // at a party: names the run and all of its job, for masks
+  std::shared_ptr<const RelationalTerms> relational;  // of a job whose parties hold tables that are joined
 };
 
 // What a party said about itself.
