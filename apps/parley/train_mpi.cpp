@@ -113,6 +113,7 @@ class OwnParty {
 
 Result<runs::Coordinated> coordinate_ranks(const jobs::Job& job, const MpiRun& options,
                                            const transport::MpiWorld& world, const transport::Respond& respond) {
+  remove_unfinished(options.out);
   rounds::Terms terms{.job = job.name + " " + job.digest,
                       .rules = {.largest_value = job.rules.largest_value},
                       .checkpoint = checkpoint_in(options.out)};
