@@ -54,6 +54,12 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
   return terms;
 }
 
+const std::vector<std::string>& classes_among(std::span<const jobs::Introduction> parties) {
+  const auto knows = std::find_if(parties.begin(), parties.end(),
+                                  [](const jobs::Introduction& party) { return !party.classes.empty(); });
+  return knows == parties.end() ? parties.front().classes : knows->classes;
+}
+
 Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job,
                                                      std::span<const jobs::Introduction> parties) {
   std::vector<algorithms::PartyFacts> facts;

@@ -28,7 +28,8 @@ namespace parley::catalog {
 struct Learnt {
   algorithms::Stop stop = algorithms::Stop::kIterations;
   std::int64_t rounds = 0;
-  std::vector<double> parameters;  // what the coordinator holds; empty when the parts stay with the parties
+  std::vector<double> parameters;   // what the coordinator holds; empty when the parts stay with the parties
+  std::vector<double> residuals{};  // of the rounds after which the algorithm knew one
 };
 
 // After each round, with what the coordinator holds; false asks for a stop.
@@ -113,6 +114,8 @@ glm::Objective objective_of(const jobs::Job& job, const std::vector<std::string>
 // What an algorithm is told of the job, and of the parties by what they said. `run`: as a party was told.
 algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::string>& classes,
                               const std::string& run = {});
+// Those of the parties that know them: all, or the one with the labels.
+const std::vector<std::string>& classes_among(std::span<const jobs::Introduction> parties);
 Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job, std::span<const jobs::Introduction> parties);
 // How a run of rounds ended, in the words of a fit.
 algorithms::Stop stop_of(rounds::Ended ended, bool converged);

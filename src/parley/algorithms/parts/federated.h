@@ -15,6 +15,7 @@
 //   of its own choice:
 //   bool converged(const Iterate&) const                    whether done() is for that, not for the number of rounds
 //   std::optional<double> objective(const Iterate&) const   its value, where the coordinator knows it
+//   std::optional<double> residual(const Iterate&) const    how far it is from an optimum, where the coordinator knows it
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
 //
 //   where parties hold rows:       Iterate::parameters      the model, class by class (horizontal/local_steps.h)

@@ -16,4 +16,9 @@ struct ColumnShare {
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
 };
 
+// The column of ones included.
+inline std::size_t columns_of(const ColumnShare& share) {
+  return static_cast<std::size_t>(share.features.cols()) + (share.constant ? 1 : 0);
+}
+
 }  // namespace parley::algorithms

@@ -17,6 +17,7 @@ namespace parley::algorithms {
 struct LabelHolder {
   int party = -1;           // number in the job's list; -1: not known
   std::size_t records = 0;  // 0: not known
+  int classes = 1;          // of softmax: numbered from 0
 };
 
 // Of a private run.
