@@ -271,10 +271,10 @@ data = "all.csv"
 
     def test_one_value_per_record_travels(self):
         result = self.json_of("train", self.job, "--set", "algorithm.iterations=3", "--set", "algorithm.tolerance=0")
-        # The labels, then three rounds of 200 numbers: a frame of 48 bytes and a count of 4 around each message.
+        # The labels, then three rounds of 200 numbers: a frame of 48 bytes and the fields beside them, 24 up, 32 down.
         for party in result["communication"]["per_party"]:
-            self.assertLessEqual(party["uplink_bytes"], 4 * (200 * 8 + 52))
-            self.assertEqual(party["downlink_bytes"], 3 * (200 * 8 + 52) + 52)
+            self.assertLessEqual(party["uplink_bytes"], 4 * (200 * 8 + 72))
+            self.assertEqual(party["downlink_bytes"], 3 * (200 * 8 + 80) + 80)
 
     def test_parts_predict_together(self):
         trained = self.json_of("train", self.job, "--out", "out")

@@ -655,7 +655,7 @@ TEST_F(Asked, ASiteWithColumnsAnswersAsManyTargetsAsTheJobHasIterationsAndTellsI
   std::mt19937_64 dice(3);
   std::normal_distribution<double> normal;
   const auto target = [&] {
-    AdmmSharing::Task task{std::vector<double>(kRows)};
+    AdmmSharing::Task task{.phase = AdmmSharing::kTarget, .rho = 1, .target = std::vector<double>(kRows)};
     for (double& value : task.target) value = normal(dice);
     return task;
   };

@@ -7,8 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "parley/algorithms/vertical/block_solver.h"
 #include "parley/algorithms/vertical/label_release.h"
-#include "parley/algorithms/vertical/ridge_factor.h"
 #include "parley/algorithms/vertical/shared_feature.h"
 #include "parley/catalog/classes.h"
 #include "parley/core/text.h"
@@ -29,10 +29,30 @@ bool releases_parts(const jobs::Job& job) {
 }
 
 // Classes are known where the labels are. A party that never learns their names calls them -1 and +1, also where it
-// runs in one process with the one that knows: its part of the model is the same bytes either way.
-std::vector<std::string> classes_of(const jobs::Job& job, const jobs::Introduction& party) {
+// runs in one process with the one that knows: its part of the model is the same bytes either way. Of softmax it numbers
+// them, as many as its weights are of.
+std::vector<std::string> classes_of(const jobs::Job& job, const jobs::Introduction& party, std::size_t classes) {
   if (job.objective.task == glm::Task::kLinear) return {};
-  return party.classes.empty() ? std::vector<std::string>{"-1", "+1"} : party.classes;
+  if (!party.classes.empty()) return party.classes;
+  if (job.objective.task != glm::Task::kSoftmax) return {"-1", "+1"};
+  std::vector<std::string> numbers;
+  for (std::size_t k = 0; k < classes; ++k) numbers.push_back(fmt::format("{}", k));
+  return numbers;
+}
+
+// Of every class its columns, then its intercept where there is one, to all weights and all intercepts.
+void split_intercepts(std::vector<double> given, std::size_t classes, glm::Model& model) {
+  const std::size_t columns = model.columns.size(), width = given.size() / classes;
+  if (width == columns) {
+    model.weights = std::move(given);
+    return;
+  }
+  model.weights.clear();
+  for (std::size_t k = 0; k < classes; ++k) {
+    const auto begin = given.begin() + static_cast<std::ptrdiff_t>(k * width);
+    model.weights.insert(model.weights.end(), begin, begin + static_cast<std::ptrdiff_t>(columns));
+    model.intercepts.push_back(given[k * width + columns]);
+  }
 }
 
 std::size_t columns_of(std::span<const jobs::Introduction> parties, bool constant) {
@@ -135,13 +155,15 @@ Result<std::vector<models::Trained>> Columns::model(const jobs::Job& job, const 
   const bool constant = job.objective.intercept == glm::Intercept::kPenalised;
   for (std::size_t p = 0; p < held.memories.size(); ++p) {
     const jobs::Introduction& party = held.parties[p];
-    const std::vector<std::string> classes = classes_of(job, party);
-    PARLEY_TRY(models::Trained trained, models::blank_model(job, objective_of(job, classes), party));
-    if (!party.labels) trained.label.clear();
     PARLEY_TRY(Part part, part_in(held.memories[p]));
+    const std::size_t width_there = static_cast<std::size_t>(party.column_count) + (party.labels && constant ? 1 : 0);
+    const std::vector<std::string> classes =
+        classes_of(job, party, part.weights.size() / std::max<std::size_t>(1, width_there));
+    const glm::Objective objective = objective_of(job, classes);
+    PARLEY_TRY(models::Trained trained, models::blank_model(job, objective, party));
+    if (!party.labels) trained.label.clear();
     if (!held.parameters.empty()) {
-      const std::size_t width =
-          std::min(untold.size(), static_cast<std::size_t>(party.column_count) + (party.labels && constant ? 1 : 0));
+      const std::size_t width = std::min(untold.size(), width_there);
       if (part.weights.empty()) {
         part = {{untold.begin(), untold.begin() + static_cast<std::ptrdiff_t>(width)}, true};
         if (party.labels) add_constant(part.weights, held.parameters, columns_of(held.parties, constant), constant);
@@ -152,14 +174,10 @@ Result<std::vector<models::Trained>> Columns::model(const jobs::Job& job, const 
       return fail(failed(
           "the run ended before this part was released: what there is of it is not covered by a claim, and is not "
           "written; what was charged stays charged"));
-    std::vector<double> weights = std::move(part.weights);
     glm::Model& model = trained.model;
     model.classes = classes;
-    if (weights.size() > model.columns.size()) {
-      model.intercepts = {weights.back()};
-      weights.pop_back();
-    }
-    if (!weights.empty()) model.weights = std::move(weights);
+    if (!part.weights.empty())
+      split_intercepts(std::move(part.weights), static_cast<std::size_t>(std::max(1, objective.classes)), model);
     trained.part = models::PartOf{party.party, party.labels, {}};
     for (const jobs::PartySection& each : job.parties) trained.part->parties.push_back(each.name);
     trained.provenance.run = job.run;
@@ -181,14 +199,18 @@ Result<Federation::Scores> Columns::scores(std::span<const models::Trained> part
 }
 
 Result<double> Columns::objective(const jobs::Job& job, const Running& running) const {
-  const glm::Objective objective = objective_of(job, {});
-  std::vector<double> margins(running.tables.front()->train.rows(), 0.0);
-  double penalty = 0;
+  const glm::Penalty penalty = glm::penalty_of(job.objective);
+  std::vector<double> margins;
+  double penalties = 0;
   const std::vector<double>* labels = nullptr;
+  int classes = 1;
   std::span<const double> held = running.parameters;
   for (std::size_t p = 0; p < running.tables.size(); ++p) {
     const algorithms::ColumnShare share = share_of(job, *running.tables[p]);
-    if (share.holds_labels()) labels = &running.tables[p]->train.labels.values;
+    if (share.holds_labels()) {
+      labels = &running.tables[p]->train.labels.values;
+      classes = objective_of(job, running.tables[p]->train.labels.classes).classes;
+    }
     Part part;
     if (running.parameters.empty()) {
       PARLEY_TRY(part, part_at(*running.parties[p]));
@@ -198,13 +220,16 @@ Result<double> Columns::objective(const jobs::Job& job, const Running& running) 
       held = held.subspan(width);
     }
     if (part.weights.empty()) continue;
-    linalg::axpy(1.0, algorithms::margins_of(share, part.weights), margins);
-    penalty += objective.l2 / 2 * linalg::squared_norm(part.weights);
+    const std::vector<double> own = algorithms::class_margins_of(share, part.weights);
+    margins.resize(std::max(margins.size(), own.size()), 0.0);
+    linalg::axpy(1.0, own, margins);
+    penalties += penalty.value(part.weights);
   }
   if (labels == nullptr) return fail(failed("no party holds labels"));
+  if (margins.empty()) margins.assign(labels->size() * static_cast<std::size_t>(std::max(1, classes)), 0.0);
   if (!held.empty())
     for (double& margin : margins) margin += held.front();
-  return glm::mean_loss(objective.task, margins, *labels) + penalty;
+  return glm::mean_loss(job.objective.task, margins, *labels) + penalties;
 }
 
 }  // namespace parley::catalog

@@ -28,7 +28,8 @@ namespace parley::catalog {
 struct Learnt {
   algorithms::Stop stop = algorithms::Stop::kIterations;
   std::int64_t rounds = 0;
-  std::vector<double> parameters;  // what the coordinator holds; empty when the parts stay with the parties
+  std::vector<double> parameters;   // what the coordinator holds; empty when the parts stay with the parties
+  std::vector<double> residuals{};  // of the rounds after which the algorithm knew one
 };
 
 // After each round, with what the coordinator holds; false asks for a stop.

@@ -67,8 +67,12 @@ class FederationOf final : public Split {
     PARLEY_TRY(const auto facts, facts_of(job, parties));
     PARLEY_TRY(Algorithm algorithm, Algorithm::make(terms_of(job, classes_of(parties)), settings_));
     PARLEY_TRY(auto first, algorithm.begin(facts));
+    std::vector<double> residuals;
     PARLEY_TRY(auto outcome, rounds::drive(algorithm, std::move(first), exchange,
                                            [&](std::int64_t round, const typename Algorithm::Iterate& iterate) {
+                                             if constexpr (requires { algorithm.residual(iterate); })
+                                               if (const auto known = algorithm.residual(iterate))
+                                                 residuals.push_back(*known);
                                              if (!after) return true;
                                              Seen seen{round, Split::parameters_in(iterate), std::nullopt};
                                              if constexpr (requires { algorithm.objective(iterate); })
@@ -77,7 +81,7 @@ class FederationOf final : public Split {
                                            }));
     bool converged = false;
     if constexpr (requires { algorithm.converged(outcome.iterate); }) converged = algorithm.converged(outcome.iterate);
-    Learnt learnt{stop_of(outcome.ended, converged), outcome.rounds, {}};
+    Learnt learnt{stop_of(outcome.ended, converged), outcome.rounds, {}, std::move(residuals)};
     if constexpr (requires { algorithm.cut_short(); })
       if (algorithm.cut_short() && learnt.stop == algorithms::Stop::kIterations)
         learnt.stop = algorithms::Stop::kBudgetEnded;

@@ -147,6 +147,11 @@ class Gate {
   Result<Released<MaskedVector>> release(const Sensitive<GridVector, L2>& value, Masked masked,
                                          const Payment& payment = Planned{});
 
+  // What was released already, as whole grains under a mask. Nothing is added to what it says, so nothing is charged: the
+  // mask keeps it from those who see the parties' sum.
+  static Result<Released<MaskedVector>> under_mask(const Released<std::vector<double>>& value, Grain grain,
+                                                   OneTimeMask mask);
+
   // An index, or several, of a ScoreList or of a GridVector of scores. Scores on a grid are drawn on that grid, others
   // on one of 2^-20 of their sensitivity.
   template <ManyScores Scores>

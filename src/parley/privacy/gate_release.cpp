@@ -167,6 +167,21 @@ Result<Released<MaskedVector>> Gate::release(const Sensitive<GridVector, L2>& va
   });
 }
 
+Result<Released<MaskedVector>> Gate::under_mask(const Released<std::vector<double>>& value, Grain grain,
+                                                OneTimeMask mask) {
+  const std::vector<double>& values = value.value();
+  if (mask.size() != values.size()) return fail(failed("a mask must be as long as the value"));
+  MaskedVector masked{std::vector<std::int64_t>(values.size())};
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const double grains = grain.grains(values[k]);
+    if (!(std::abs(grains) < 0x1p62) || grains != std::floor(grains))
+      return fail(failed("a value under a mask must be whole grains, below 2^62"));
+    masked.words[k] =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(static_cast<std::int64_t>(grains)) + mask.words_[k]);
+  }
+  return Released<MaskedVector>(std::move(masked), value.claimed());
+}
+
 // ---- indices ----
 
 namespace {

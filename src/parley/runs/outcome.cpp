@@ -35,6 +35,7 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
   outcome.fit.objective = outcome.fit.gap = std::numeric_limits<double>::quiet_NaN();
   outcome.fit.stop = run.learnt.stop;
   outcome.fit.iterations = static_cast<int>(run.learnt.rounds);
+  outcome.fit.residuals = run.learnt.residuals;
   outcome.communication = run.communication;
   outcome.wait_seconds = run.wait_seconds;
   outcome.train.rows = records_of(job, federation, run.parties);

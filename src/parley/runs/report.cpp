@@ -237,16 +237,21 @@ Json to_json(const jobs::Job& job, const std::optional<rounds::Communication>& c
   return json;
 }
 
+// Of a long list every so-many-th, and the last.
+std::size_t add_points(const std::vector<double>& values, Json& json) {
+  const std::size_t every = std::max<std::size_t>(1, (values.size() + kMostPoints - 1) / kMostPoints);
+  for (std::size_t i = 0; i < values.size(); i += every) json.push_back(finite(values[i]));
+  if (!values.empty() && (values.size() - 1) % every != 0) json.push_back(finite(values.back()));
+  return every;
+}
+
 Json objective_json(const Outcome& outcome) {
   Json json = {{"final", finite(outcome.fit.objective)},
                {"certificate", shown(outcome.fit.certificate)},
                {"gap", finite(outcome.fit.gap)},
                {"history", Json::array()}};
-  const std::vector<double>& history = outcome.fit.history;
-  const std::size_t every = std::max<std::size_t>(1, (history.size() + kMostPoints - 1) / kMostPoints);
-  json["history_every"] = every;
-  for (std::size_t i = 0; i < history.size(); i += every) json["history"].push_back(finite(history[i]));
-  if (!history.empty() && (history.size() - 1) % every != 0) json["history"].push_back(finite(history.back()));
+  json["history_every"] = add_points(outcome.fit.history, json["history"]);
+  if (!outcome.fit.residuals.empty()) add_points(outcome.fit.residuals, json["residuals"]);
   return json;
 }
 

@@ -18,6 +18,7 @@
 //   Forecast forecast(std::span<const PartyFacts>, std::span<const std::vector<double>> column_bytes) const
 //                                                           after begin(), for `parley plan`: forecast.h. Bytes of each
 //                                                           stored column of each party, the largest first
+//   std::optional<double> residual(const Iterate&) const    how far it is from an optimum, where the coordinator knows it
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
 //
 //   where parties hold rows:       Iterate::parameters      the model, class by class (horizontal/local_steps.h)
@@ -52,11 +53,11 @@ struct RunTerms {
   bool is_private = false;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Calibration calibration = privacy::Calibration::kProved;
-  bool public_labels = false;                        // what is sent in their place is public to the parties
-  std::optional<privacy::LabelNoise> label_noise{};  // they leave with it
-  bool keep_parts = false;                           // exact parts of a private model stay with the parties
-  std::optional<privacy::Target> client;             // of a run whose unit is the client
-  std::string run;                                   // at a party: names the run and all of its job, for masks
+  bool public_labels = false;                         // what is sent in their place is public to the parties
+  std::optional<privacy::LabelNoise> label_noise{};   // they leave with it
+  bool keep_parts = false;                            // exact parts of a private model stay with the parties
+  std::optional<privacy::Target> client;              // of a run whose unit is the client
+  std::string run;                                    // at a party: names the run and all of its job, for masks
   std::shared_ptr<const RelationalTerms> relational;  // of a job whose parties hold tables that are joined
 };
 

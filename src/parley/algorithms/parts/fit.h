@@ -50,8 +50,9 @@ struct Fit {
   Certificate certificate = Certificate::kNone;
   Stop stop = Stop::kConverged;
   int iterations = 0;
-  std::int64_t releases = 0;    // values that left through the gate; 0 when not private
-  std::vector<double> history;  // objective after each iteration
+  std::int64_t releases = 0;      // values that left through the gate; 0 when not private
+  std::vector<double> history;    // objective after each iteration
+  std::vector<double> residuals;  // of a federated run whose coordinator knows how far from an optimum it is
 };
 
 // Weights and intercepts of coordinates k * width + j: of every class its columns, then its intercept where there is

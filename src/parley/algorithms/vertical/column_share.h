@@ -22,4 +22,9 @@ struct ColumnShare {
   [[nodiscard]] bool holds_labels() const { return !labels.empty() || noisy_labels != nullptr; }
 };
 
+// The column of ones included.
+inline std::size_t columns_of(const ColumnShare& share) {
+  return static_cast<std::size_t>(share.features.cols()) + (share.constant ? 1 : 0);
+}
+
 }  // namespace parley::algorithms

@@ -1,6 +1,7 @@
 #include "parley/algorithms/vertical/labels_once.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace parley::algorithms {
 
@@ -59,8 +60,10 @@ Result<void> check_labels(const LabelHolder& holder, glm::Task task, int party, 
     return told_with(*holder.noise, task, labels)
                ? Result<void>{}
                : fail(failed("it holds labels that the noise of this job does not give"));
-  if (task != glm::Task::kLinear &&
-      !std::all_of(labels.begin(), labels.end(), [](double y) { return y == 1 || y == -1; }))
+  const auto is_class = [&](double y) {
+    return task == glm::Task::kSoftmax ? y >= 0 && y < holder.classes && y == std::floor(y) : y == 1 || y == -1;
+  };
+  if (task != glm::Task::kLinear && !std::all_of(labels.begin(), labels.end(), is_class))
     return fail(failed("it holds labels that are not classes"));
   return {};
 }

@@ -21,6 +21,7 @@ namespace parley::algorithms {
 struct LabelHolder {
   int party = -1;                              // number in the job's list; -1: not known
   std::size_t records = 0;                     // 0: not known
+  int classes = 1;                             // of softmax: numbered from 0
   std::optional<privacy::LabelNoise> noise{};  // that they leave with
 };
 

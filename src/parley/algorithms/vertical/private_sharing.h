@@ -39,6 +39,7 @@ class PrivateSharing {
   [[nodiscard]] double sensitivity() const {
     return values_.sensitivity->value();
   }  // of the shared vector, in l2, before rounding
+  [[nodiscard]] privacy::Grain grain() const { return values_.rule.grain; }  // of the shared values
   [[nodiscard]] double deviation() const { return values_.noise.sigma; }
   [[nodiscard]] double part_sensitivity() const { return part_->sensitivity->value(); }  // of the weights, likewise
   [[nodiscard]] double part_deviation() const { return part_->noise.sigma; }

@@ -31,10 +31,6 @@ void for_each(const SharedFeature& feature, std::size_t records, F&& f) {
 
 }  // namespace
 
-std::size_t columns_of(const ColumnShare& share) {
-  return static_cast<std::size_t>(share.features.cols()) + (share.constant ? 1 : 0);
-}
-
 SharedFeature packed(std::int64_t column, std::span<const double> numbers, double scale, linalg::Storage storage) {
   SharedFeature feature{
       .column = column, .storage = static_cast<int>(storage), .scale = scale, .rows = {}, .values = {}};

@@ -35,9 +35,6 @@ struct SharedFeature {
   static std::size_t largest(std::size_t length) { return 64 + length * (sizeof(linalg::Index) + sizeof(double)); }
 };
 
-// The columns of a share: its features, then the column of ones where it has one.
-std::size_t columns_of(const ColumnShare& share);
-
 double dot(const SharedFeature& feature, std::span<const double> v);
 void axpy(double a, const SharedFeature& feature, std::span<double> v);  // v += a column
 
