@@ -169,6 +169,7 @@ std::deque<Row>& all() {
        .summary = "distributed Frank-Wolfe, one column of all parties per step",
        .source = "Bellet et al. 2015",
        .federate = learns_from<algorithms::Dfw, Columns>,
+       .can_be_private = true,
        .noisy_labels = true},
       {.name = "pride",
        .partition = Partition::kVertical,
