@@ -18,6 +18,7 @@
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
+#include "parley/algorithms/vertical/convergence_judge.h"
 #include "parley/algorithms/vertical/vertical_sgd.h"
 #include "parley/catalog/columns.h"
 #include "parley/catalog/federation_of.h"

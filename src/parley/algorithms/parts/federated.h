@@ -18,6 +18,8 @@
 //   Forecast forecast(std::span<const PartyFacts>, std::span<const std::vector<double>> column_bytes) const
 //                                                           after begin(), for `parley plan`: forecast.h. Bytes of each
 //                                                           stored column of each party, the largest first
+//   using Judge                                             sees every iterate of a simulation that asks for it, with all
+//                                                           parties' data; its result() is a Convergence
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
 //
 //   where parties hold rows:       Iterate::parameters      the model, class by class (horizontal/local_steps.h)
@@ -63,9 +65,9 @@ struct PartyFacts {
   std::int64_t records = 0;  // 0 where a client's number is private
   std::size_t columns = 0;
   std::vector<double> bounds;  // public, of each column as it is trained on; 0 or none where nothing is declared
-  double row_norm = 0;  // the largest of a row; its public bound in a private run
-  bool labels = false;  // it holds them
-  privacy::Plan plan;   // what it will charge
+  double row_norm = 0;         // the largest of a row; its public bound in a private run
+  bool labels = false;         // it holds them
+  privacy::Plan plan;          // what it will charge
 };
 
 template <class A>

@@ -61,6 +61,7 @@
 
 namespace parley::algorithms {
 
+class ConvergenceJudge;
 class PrivateSelection;
 
 class Bcfw {
@@ -127,6 +128,7 @@ class Bcfw {
   };
   using Data = ColumnShare;
   using Settings = BcfwSettings;
+  using Judge = ConvergenceJudge;  // asked for by settings().bounds
 
   static Result<Bcfw> make(const RunTerms& terms, const BcfwSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const BcfwSettings& settings);
