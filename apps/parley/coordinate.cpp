@@ -154,7 +154,7 @@ Result<int> run_coordinator(const CoordinateOptions& options) {
     line.step({.iteration = static_cast<int>(seen.round), .objective = kUnknown, .gap = kUnknown});
     return !signals.asked();
   };
-  const auto run = runs::coordinate(job, exchange, after);
+  const auto run = runs::coordinate(job, exchange, {after});
   line.clear();
   signals.then({});
   PARLEY_CHECK(run);

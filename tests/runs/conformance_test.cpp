@@ -348,7 +348,7 @@ TEST_P(Conformance, ARunThatIsStoppedGoesOnToTheSameModel) {
     transport::InProcess channel(std::move(respond));
     auto exchange = rounds::Exchange::make(channel, std::move(terms));
     ASSERT_TRUE(exchange) << exchange.error().message;
-    auto run = coordinate(*read, *exchange, [&](const catalog::Seen& seen) { return again || seen.round < 2; });
+    auto run = coordinate(*read, *exchange, {[&](const catalog::Seen& seen) { return again || seen.round < 2; }});
     ASSERT_TRUE(run) << run.error().message;
     EXPECT_EQ(run->learnt.stop == algorithms::Stop::kInterrupted, !again);
     ended = std::move(*run);

@@ -176,7 +176,7 @@ class Liars : public ::testing::Test {
     }
     transport::InProcess channel(std::move(respond));
     PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(channel, std::move(terms)));
-    return coordinate(job, exchange, [&](const catalog::Seen& seen) { return until == 0 || seen.round < until; });
+    return coordinate(job, exchange, {[&](const catalog::Seen& seen) { return until == 0 || seen.round < until; }});
   }
 
   // Names the liar, as a failure of the run; nothing of it is believed. Where the job may proceed, the others do.

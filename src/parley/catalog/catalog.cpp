@@ -20,6 +20,7 @@
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
+#include "parley/algorithms/vertical/convergence_judge.h"
 #include "parley/algorithms/vertical/vertical_sgd.h"
 #include "parley/catalog/columns.h"
 #include "parley/catalog/federation_of.h"
@@ -180,6 +181,7 @@ std::deque<Row>& all() {
        .summary = "distributed Frank-Wolfe, one column of all parties per step",
        .source = "Bellet et al. 2015",
        .federate = learns_from<algorithms::Dfw, Columns>,
+       .can_be_private = true,
        .noisy_labels = true},
       {.name = "pride",
        .partition = Partition::kVertical,

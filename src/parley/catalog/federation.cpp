@@ -74,8 +74,11 @@ Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job,
     facts.push_back({.party = static_cast<int>(at - job.parties.begin()),
                      .records = said.rows,
                      .columns = static_cast<std::size_t>(said.column_count),
+                     .bounds = said.bounds,
                      .row_norm = said.row_norm,
                      .labels = said.labels});
+    if (job.data.scale == jobs::Scale::kBounds)
+      for (double& bound : facts.back().bounds) bound = bound > 0 ? 1 : 0;
     if (said.plan.empty() || !jobs::protects_records(job)) continue;
     PARLEY_TRY(facts.back().plan, privacy::parse_plan(said.plan, said.party + " (plan)"));
   }

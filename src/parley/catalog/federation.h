@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "parley/algorithms/parts/convergence.h"
 #include "parley/algorithms/parts/federated.h"
 #include "parley/algorithms/parts/fit.h"
 #include "parley/catalog/party_table.h"
@@ -30,6 +31,7 @@ struct Learnt {
   std::int64_t rounds = 0;
   std::vector<double> parameters;   // what the coordinator holds; empty when the parts stay with the parties
   std::vector<double> residuals{};  // of the rounds after which the algorithm knew one
+  std::optional<algorithms::Convergence> convergence{};
 };
 
 // After each round, with what the coordinator holds; false asks for a stop.
@@ -39,6 +41,13 @@ struct Seen {
   std::optional<double> objective;     // where the coordinator knows it
 };
 using AfterRound = std::function<bool(const Seen&)>;
+
+// What watches the rounds.
+struct Watching {
+  AfterRound after{};
+  // Of a simulation: every party's, for what only all data together can tell.
+  std::span<const PartyTable* const> tables{};
+};
 
 class Federation {
  public:
@@ -80,7 +89,7 @@ class Federation {
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.
   [[nodiscard]] virtual privacy::Holding holding() const = 0;
   [[nodiscard]] virtual Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties,
-                                             rounds::Exchange& exchange, const AfterRound& after) const = 0;
+                                             rounds::Exchange& exchange, const Watching& watching) const = 0;
 
   // The model from what the coordinator holds and from the memories of the given parties (rounds::Responder::memory).
   // A site hands in its own memory alone and gets its part; a coordinator hands in none.

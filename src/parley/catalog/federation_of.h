@@ -63,28 +63,31 @@ class FederationOf final : public Split {
   }
 
   Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties, rounds::Exchange& exchange,
-                       const AfterRound& after) const override {
+                       const Watching& watching) const override {
     PARLEY_TRY(const auto facts, facts_of(job, parties));
     PARLEY_TRY(Algorithm algorithm, Algorithm::make(terms_of(job, classes_of(parties)), settings_));
     PARLEY_TRY(auto first, algorithm.begin(facts));
+    const auto judge = judge_of(algorithm, job, watching);
     std::vector<double> residuals;
-    PARLEY_TRY(auto outcome, rounds::drive(algorithm, std::move(first), exchange,
-                                           [&](std::int64_t round, const typename Algorithm::Iterate& iterate) {
-                                             if constexpr (requires { algorithm.residual(iterate); })
-                                               if (const auto known = algorithm.residual(iterate))
-                                                 residuals.push_back(*known);
-                                             if (!after) return true;
-                                             Seen seen{round, Split::parameters_in(iterate), std::nullopt};
-                                             if constexpr (requires { algorithm.objective(iterate); })
-                                               seen.objective = algorithm.objective(iterate);
-                                             return after(seen);
-                                           }));
+    const auto see = [&](std::int64_t round, const typename Algorithm::Iterate& iterate) {
+      if constexpr (requires { judge->see(iterate); })
+        if (judge) judge->see(iterate);
+      if constexpr (requires { algorithm.residual(iterate); })
+        if (const auto known = algorithm.residual(iterate)) residuals.push_back(*known);
+      if (!watching.after) return true;
+      Seen seen{round, Split::parameters_in(iterate), std::nullopt};
+      if constexpr (requires { algorithm.objective(iterate); }) seen.objective = algorithm.objective(iterate);
+      return watching.after(seen);
+    };
+    PARLEY_TRY(auto outcome, rounds::drive(algorithm, std::move(first), exchange, see));
     bool converged = false;
     if constexpr (requires { algorithm.converged(outcome.iterate); }) converged = algorithm.converged(outcome.iterate);
-    Learnt learnt{stop_of(outcome.ended, converged), outcome.rounds, {}, std::move(residuals)};
+    Learnt learnt{stop_of(outcome.ended, converged), outcome.rounds, {}, std::move(residuals), {}};
     if constexpr (requires { algorithm.cut_short(); })
       if (algorithm.cut_short() && learnt.stop == algorithms::Stop::kIterations)
         learnt.stop = algorithms::Stop::kBudgetEnded;
+    if constexpr (requires { learnt.convergence = judge->result(); })
+      if (judge) learnt.convergence = judge->result();
     const auto parameters = Split::parameters_in(outcome.iterate);
     learnt.parameters.assign(parameters.begin(), parameters.end());
     return learnt;
@@ -103,6 +106,19 @@ class FederationOf final : public Split {
 
  private:
   using Party = rounds::AlgorithmParty<Algorithm>;
+
+  // Of an algorithm that has one, where a simulation asks for it; else null.
+  static auto judge_of(const Algorithm& algorithm, const jobs::Job& job, const Watching& watching) {
+    if constexpr (requires { typename Algorithm::Judge; }) {
+      std::unique_ptr<typename Algorithm::Judge> judge;
+      if (!algorithm.settings().bounds || watching.tables.empty()) return judge;
+      std::vector<typename Algorithm::Data> shares;
+      for (const PartyTable* table : watching.tables) shares.push_back(Split::share_of(job, *table));
+      return std::make_unique<typename Algorithm::Judge>(algorithm, std::move(shares));
+    } else {
+      return nullptr;
+    }
+  }
   Settings settings_;
 };
 

@@ -36,7 +36,7 @@ Result<void> leave_out_the_outvoted(const jobs::Job& job, rounds::Exchange& exch
 
 }  // namespace
 
-Result<Coordinated> coordinate(const jobs::Job& job, rounds::Exchange& exchange, const catalog::AfterRound& after) {
+Result<Coordinated> coordinate(const jobs::Job& job, rounds::Exchange& exchange, const catalog::Watching& watching) {
   const catalog::Federation& federation = *catalog::federation_of(job);
   Coordinated run;
   const auto check = [&](int party, std::string_view introduction) -> Result<void> {
@@ -62,7 +62,7 @@ Result<Coordinated> coordinate(const jobs::Job& job, rounds::Exchange& exchange,
   PARLEY_CHECK(federation.check(job, run.parties));
   PARLEY_TRY(const std::size_t largest, federation.largest_reply(job, run.parties));
   exchange.limit_replies(largest);
-  PARLEY_TRY(run.learnt, federation.learn(job, run.parties, exchange, after));
+  PARLEY_TRY(run.learnt, federation.learn(job, run.parties, exchange, watching));
   run.communication = exchange.meter().communication();
   run.wait_seconds = exchange.wait_seconds();
   return run;

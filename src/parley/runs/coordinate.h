@@ -21,6 +21,6 @@ struct Coordinated {
 
 // The parties of the exchange are the job's. Closing the run is left to the caller, once its result is safe; one that
 // was stopped goes on from its checkpoint.
-Result<Coordinated> coordinate(const jobs::Job& job, rounds::Exchange& exchange, const catalog::AfterRound& after);
+Result<Coordinated> coordinate(const jobs::Job& job, rounds::Exchange& exchange, const catalog::Watching& watching);
 
 }  // namespace parley::runs

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "parley/algorithms/parts/convergence.h"
 #include "parley/algorithms/parts/fit.h"
 #include "parley/core/result.h"
 #include "parley/jobs/job.h"
@@ -31,6 +32,7 @@ struct Outcome {
   std::vector<PartElsewhere> elsewhere;
   std::optional<rounds::Communication> communication;
   algorithms::Fit fit;
+  std::optional<algorithms::Convergence> convergence;  // of a simulation that asks for it
   models::Scored train;
   std::optional<models::Scored> test;
   std::optional<PrivacyReport> privacy;  // absent: the run was not private

@@ -237,21 +237,43 @@ Json to_json(const jobs::Job& job, const std::optional<rounds::Communication>& c
   return json;
 }
 
-// Of a long list every so-many-th, and the last.
-std::size_t add_points(const std::vector<double>& values, Json& json) {
-  const std::size_t every = std::max<std::size_t>(1, (values.size() + kMostPoints - 1) / kMostPoints);
-  for (std::size_t i = 0; i < values.size(); i += every) json.push_back(finite(values[i]));
-  if (!values.empty() && (values.size() - 1) % every != 0) json.push_back(finite(values.back()));
-  return every;
+std::size_t spacing(const std::vector<double>& history) {
+  return std::max<std::size_t>(1, (history.size() + kMostPoints - 1) / kMostPoints);
+}
+
+Json points(const std::vector<double>& history, std::size_t every) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < history.size(); i += every) json.push_back(finite(history[i]));
+  if (!history.empty() && (history.size() - 1) % every != 0) json.push_back(finite(history.back()));
+  return json;
+}
+
+Json to_json(const algorithms::Convergence& convergence) {
+  const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  Json curvatures = Json::object();
+  for (const auto& [name, bound] : convergence.curvatures) curvatures[name] = bound;
+  return {{"p_min", convergence.p_min},
+          {"curvature_bounds", std::move(curvatures)},
+          {"curvature", convergence.curvatures.empty() ? Json(nullptr) : Json(convergence.curvature)},
+          {"rho_g", known(convergence.rho_g)},
+          {"rho_l", known(convergence.rho_l)},
+          {"rho", known(convergence.rho)},
+          {"gap", points(convergence.gap, spacing(convergence.gap))},
+          {"bound", convergence.bound.empty() ? Json(nullptr) : points(convergence.bound, spacing(convergence.bound))}};
 }
 
 Json objective_json(const Outcome& outcome) {
   Json json = {{"final", finite(outcome.fit.objective)},
                {"certificate", shown(outcome.fit.certificate)},
                {"gap", finite(outcome.fit.gap)},
-               {"history", Json::array()}};
-  json["history_every"] = add_points(outcome.fit.history, json["history"]);
-  if (!outcome.fit.residuals.empty()) add_points(outcome.fit.residuals, json["residuals"]);
+               {"history", nullptr}};
+  const std::vector<double>& history = outcome.fit.history;
+  const std::size_t every = spacing(history);
+  json["history_every"] = every;
+  json["history"] = points(history, every);
+  if (const std::vector<double>& residuals = outcome.fit.residuals; !residuals.empty())
+    json["residuals"] = points(residuals, spacing(residuals));
+  if (outcome.convergence) json["convergence"] = to_json(*outcome.convergence);
   return json;
 }
 

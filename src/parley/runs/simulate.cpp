@@ -98,7 +98,7 @@ Result<Outcome> simulate(const jobs::Job& job, const catalog::Sources& sources, 
            watch.observer({static_cast<int>(seen.round), *objective, std::numeric_limits<double>::quiet_NaN(), 0});
   };
   PARLEY_TRY(rounds::Exchange exchange, rounds::Exchange::make(local.channel(), std::move(terms)));
-  PARLEY_TRY(const Coordinated run, coordinate(job, exchange, after));
+  PARLEY_TRY(const Coordinated run, coordinate(job, exchange, {after, tables}));
   if (broken) return fail(*broken);
   const double train_seconds = training.seconds();
 
@@ -115,6 +115,7 @@ Result<Outcome> simulate(const jobs::Job& job, const catalog::Sources& sources, 
   outcome.read_seconds = read_seconds;
   outcome.train_seconds = train_seconds;
   outcome.fit.history = std::move(history);
+  outcome.convergence = run.learnt.convergence;
   if (!outcome.fit.history.empty()) outcome.fit.objective = outcome.fit.history.back();
   outcome.wait_seconds = 0;  // nobody is elsewhere
   PARLEY_CHECK(measure(federation, members, outcome));

@@ -76,7 +76,8 @@ FederatedNewton made(const glm::Objective& objective, const FederatedNewtonSetti
 FederatedNewton::Iterate begun(FederatedNewton& algorithm, const std::vector<RowShare>& parties) {
   std::vector<PartyFacts> facts;
   for (const RowShare& party : parties)
-    facts.push_back({party.party, static_cast<std::int64_t>(party.labels.size()), kColumns, row_norm(party), true, {}});
+    facts.push_back(
+        {party.party, static_cast<std::int64_t>(party.labels.size()), kColumns, {}, row_norm(party), true, {}});
   auto iterate = algorithm.begin(facts);
   EXPECT_TRUE(iterate);
   return *iterate;

@@ -69,6 +69,25 @@ struct Ran {
   std::vector<Bcfw::Memory> memories;
 };
 
+struct Drawn {
+  std::int64_t indices = 0, others = 0;
+};
+
+// What a site was charged for.
+Drawn drawn(const TestSite& site) {
+  Drawn drawn;
+  for (const privacy::Event& event : site.gate().charged().events)
+    (std::holds_alternative<privacy::Exponential>(event.mechanism) ? drawn.indices : drawn.others) += event.count;
+  return drawn;
+}
+
+double epsilon_of(std::initializer_list<const TestSite*> sites) {
+  privacy::Plan all;
+  for (const TestSite* site : sites)
+    for (const privacy::Event& event : site->gate().charged().events) all.events.push_back(event);
+  return privacy::epsilon_at(all, *privacy::Delta::make(1e-6)).value_or(1e300);
+}
+
 Ran ran(const BcfwSettings& settings, const std::vector<ColumnShare>& shares) {
   Ran result;
   auto algorithm = Bcfw::make(terms(), settings);
@@ -87,8 +106,9 @@ Ran ran(const BcfwSettings& settings, const std::vector<ColumnShare>& shares) {
     std::vector<rounds::Answer<Bcfw::Reply>> answers;
     for (int k = 0; k < 2; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      const auto reply =
-          algorithm->answer(*algorithm->ask(*iterate, k), shares[at], result.memories[at], *shares[at].privacy->gate);
+      const auto task = algorithm->ask(*iterate, k);
+      if (!task) continue;
+      const auto reply = algorithm->answer(*task, shares[at], result.memories[at], *shares[at].privacy->gate);
       EXPECT_TRUE(reply) << reply.error().message;
       if (!reply) return result;
       for (const Index pick : reply->value().picks) result.picks.push_back(pick);
@@ -107,8 +127,11 @@ Ran ran(const BcfwSettings& settings, const std::vector<ColumnShare>& shares) {
 
 TEST(PrivateBcfw, EqualsTheOpenMethodWhenEpsilonIsAMillion) {
   const Two two = two_parties(1);
-  for (const auto sharing : {BcfwSettings::Sharing::kAtNeed, BcfwSettings::Sharing::kAtStart}) {
-    const BcfwSettings settings{.iterations = 12, .sharing = sharing, .offset = false, .share = 0.5};
+  const std::vector<BcfwSettings> forms = {
+      {.iterations = 12, .offset = false, .share = 0.5},
+      {.iterations = 12, .sharing = BcfwSettings::Sharing::kAtStart, .offset = false, .share = 0.5},
+      {.iterations = 12, .ball = BcfwSettings::Ball::kGlobal, .offset = false, .share = 0.5}};
+  for (const BcfwSettings& settings : forms) {
     TestSite one(two.left, {.epsilon = 1e6}), other(two.right, {.epsilon = 1e6});
     const Ran noisy = ran(settings, {party(one, two.labels), party(other)});
     RunTerms open = terms();
@@ -126,18 +149,19 @@ TEST(PrivateBcfw, EqualsTheOpenMethodWhenEpsilonIsAMillion) {
 
 TEST(PrivateBcfw, TheModelIsAFunctionOfReleasedValues) {
   const Two two = two_parties(2), others = two_parties(77);
-  for (const double share : {0.5, 1.0}) {
-    const BcfwSettings settings{.iterations = 6, .sketch = share < 1 ? 16 : 0, .share = share};
-    TestSite one(two.left, {.epsilon = 2, .seed = 5}), other(two.right, {.epsilon = 2, .seed = 6});
-    const Ran first = ran(settings, {party(one, two.labels), party(other)});
-    // Different people and the same transcript; the labels are public.
-    TestSite again(others.left, {.epsilon = 2}, one.gate().transcript());
-    TestSite other_again(others.right, {.epsilon = 2}, other.gate().transcript());
-    const Ran replayed = ran(settings, {party(again, two.labels), party(other_again)});
-    EXPECT_EQ(replayed.parameters, first.parameters);
-    EXPECT_EQ(replayed.memories[1].weights, first.memories[1].weights);
-    EXPECT_TRUE(first.memories[0].released && first.memories[1].released);
-  }
+  for (const auto ball : {BcfwSettings::Ball::kPerParty, BcfwSettings::Ball::kGlobal})
+    for (const double share : {0.5, 1.0}) {
+      const BcfwSettings settings{.iterations = 6, .ball = ball, .sketch = share < 1 ? 16 : 0, .share = share};
+      TestSite one(two.left, {.epsilon = 2, .seed = 5}), other(two.right, {.epsilon = 2, .seed = 6});
+      const Ran first = ran(settings, {party(one, two.labels), party(other)});
+      // Different people and the same transcript; the labels are public.
+      TestSite again(others.left, {.epsilon = 2}, one.gate().transcript());
+      TestSite other_again(others.right, {.epsilon = 2}, other.gate().transcript());
+      const Ran replayed = ran(settings, {party(again, two.labels), party(other_again)});
+      EXPECT_EQ(replayed.parameters, first.parameters);
+      EXPECT_EQ(replayed.memories[1].weights, first.memories[1].weights);
+      EXPECT_TRUE(first.memories[0].released && first.memories[1].released);
+    }
 }
 
 TEST(PrivateBcfw, ChargesEveryIndexColumnAndTheBaseRateOfAllParties) {
@@ -150,9 +174,8 @@ TEST(PrivateBcfw, ChargesEveryIndexColumnAndTheBaseRateOfAllParties) {
   for (const TestSite* site : {&one, &other}) {
     const auto& events = site->gate().charged().events;
     const bool labels = site == &one;
-    ASSERT_EQ(events.size(), labels ? 3u : 2u);
-    EXPECT_EQ(events.back().count, 5);
-    EXPECT_EQ(events[events.size() - 2].count, labels ? 3 : 4) << "columns, or steps but one";
+    EXPECT_EQ(drawn(*site).indices, 5);
+    EXPECT_EQ(drawn(*site).others, labels ? 3 + 1 : 4) << "columns, or steps but one; and the base rate";
     all.events.insert(all.events.end(), events.begin(), events.end());
   }
   const auto spent = privacy::epsilon_at(all, *privacy::Delta::make(1e-6));
@@ -166,6 +189,101 @@ TEST(PrivateBcfw, ChargesEveryIndexColumnAndTheBaseRateOfAllParties) {
   for (const auto& event : right.gate().charged().events) all.events.push_back(event);
   EXPECT_LE(*privacy::epsilon_at(all, *privacy::Delta::make(1e-6)), 1.0);
   EXPECT_GE(*privacy::epsilon_at(all, *privacy::Delta::make(1e-6)), 0.98);
+}
+
+// A party's width decides how many steps it suggests, and no party knows that of another. With noise brought down to
+// what K plans like one's own may cost, these two would spend 1.06.
+TEST(PrivateBcfw, PartiesThatSuggestDifferentNumbersOfStepsStayWithinEpsilonTogether) {
+  data::Random random(8, 1, 1);
+  constexpr Index kMany = 1300;
+  TestSite narrow(within_bounds(kMany, 2, random), {.epsilon = 1}),
+      wide(within_bounds(kMany, 400, random), {.epsilon = 1});
+  const std::vector<double> labels(static_cast<std::size_t>(kMany), 1.0);
+  const auto algorithm = Bcfw::make(terms(), {});
+  for (const auto& [site, known] : {std::pair{&narrow, labels}, std::pair{&wide, std::vector<double>{}}}) {
+    const ColumnShare share = party(*site, known);
+    Bcfw::Memory memory;
+    ASSERT_TRUE(algorithm->reserve(share, memory, *share.privacy->gate));
+  }
+  EXPECT_EQ(drawn(narrow).indices, 50);
+  EXPECT_EQ(drawn(wide).indices, 2);
+  EXPECT_LE(epsilon_of({&narrow, &wide}), 1.0);
+}
+
+TEST(PrivateBcfw, ComparesPartiesOverOneBallWithinEpsilon) {
+  const Two two = two_parties(3);
+  for (const double share : {0.5, 1.0}) {
+    TestSite one(two.left, {.epsilon = 1}), other(two.right, {.epsilon = 1});
+    const Ran fit = ran({.iterations = 5, .ball = BcfwSettings::Ball::kGlobal, .share = share},
+                        {party(one, two.labels), party(other)});
+    ASSERT_EQ(fit.picks.size(), 10u);
+    EXPECT_EQ(drawn(other).indices, 5);
+    EXPECT_EQ(drawn(other).others, 5 + (share < 1 ? 4 : 0)) << "a comparison a step, and columns";
+    EXPECT_LE(fit.columns_sent, share < 1 ? 4u : 0u) << "of the winner alone, and none in the last step";
+    EXPECT_LE(epsilon_of({&one, &other}), 1.0);
+    EXPECT_GE(epsilon_of({&one, &other}), share < 1 ? 0.8 : 0.98);
+    double size = 0;
+    for (std::size_t j = 0; j < 7; ++j) size += std::abs(fit.parameters[j]);
+    EXPECT_LE(size, 4 + 1e-12) << "one ball";
+  }
+}
+
+// The noise of a comparison, told to 1 % by 20,000 draws; 7 % is nine deviations of that, and noise of 80 % would fail.
+TEST(PrivateBcfw, DrawsTheNoiseOfAComparisonThatItPaysFor) {
+  constexpr int kDraws = 5000;
+  data::Random random(9, 1, 1);
+  TestSite site(within_bounds(64, 2, random), {.epsilon = 50});
+  const ColumnShare share = party(site);
+  const FeatureSpace space(64, 0, linalg::SketchKind::kGaussian, 1);
+  const BcfwSettings settings{.iterations = kDraws, .ball = BcfwSettings::Ball::kGlobal, .share = 1.0};
+  const auto paid = PrivateSelection::reserve(share, {.settings = settings, .parties = 2, .radius = 1, .space = space},
+                                              *share.privacy->gate);
+  ASSERT_TRUE(paid) << paid.error().message;
+  const std::vector<double> derivatives(64, 0.0);
+  double squares = 0;
+  for (int t = 0; t < kDraws; ++t) {
+    const auto chosen = (*paid)->select(derivatives, *share.privacy->gate);
+    ASSERT_TRUE(chosen);
+    const auto about = (*paid)->gradient(std::abs(chosen->value()) - 1, *share.privacy->gate);
+    ASSERT_TRUE(about) << about.error().message;
+    squares += about->value() * about->value() / kDraws;
+  }
+  for (const privacy::Event& event : site.gate().charged().events)
+    if (const auto* paid_for = std::get_if<privacy::Gaussian>(&event.mechanism)) {
+      const double deviation = paid_for->sigma / paid_for->sensitivity * 2 * 1.0 / 64;  // 2 B R / n
+      EXPECT_NEAR(std::sqrt(squares) / deviation, 1, 0.07);
+    }
+}
+
+TEST(PrivateBcfw, ABudgetThatHoldsFewerColumnsEndsTheRunWithTheLastOne) {
+  data::Random random(10, 1, 1);
+  const Matrix features = within_bounds(kRecords, 30, random);
+  TestSite full(features, {.epsilon = 1, .budget = 0.5}), less(features, {.epsilon = 1, .budget = 0.35});
+  std::vector<std::int64_t> steps;
+  for (const TestSite* site : {&full, &less}) {
+    const ColumnShare share = party(*site);
+    Bcfw::Memory memory;
+    const auto algorithm = Bcfw::make(terms(), {.iterations = 12, .share = 0.5});
+    const auto reserved = algorithm->reserve(share, memory, *share.privacy->gate);
+    ASSERT_TRUE(reserved) << reserved.error().message;
+    steps.push_back(memory.paid->steps());
+    EXPECT_EQ(drawn(*site).indices, steps.back());
+    EXPECT_EQ(drawn(*site).others, steps.back() - 1) << "a column of every step but the last";
+  }
+  EXPECT_LE(epsilon_of({&less}), 0.35);
+  EXPECT_LT(steps[1], steps[0]);
+  EXPECT_GT(steps[1], 1);
+}
+
+TEST(PrivateBcfw, RefusesATransformOfMoreRowsThanItHas) {
+  const Two two = two_parties(6);
+  TestSite site(two.right, {.epsilon = 1});
+  const ColumnShare share = party(site);
+  const auto algorithm = Bcfw::make(terms(), {.sketch = 257, .kind = linalg::SketchKind::kHadamard});
+  Bcfw::Memory memory;
+  const auto reserved = algorithm->reserve(share, memory, *share.privacy->gate);
+  ASSERT_FALSE(reserved);
+  EXPECT_NE(reserved.error().message.find("brought up to a power of two, 256"), std::string::npos);
 }
 
 TEST(PrivateBcfw, AnswersNoMoreThanWasPaidForAndNothingElse) {
@@ -215,7 +333,10 @@ TEST(PrivateBcfw, RefusesRunsThatCannotLearnAndSettingsThatLookAtData) {
   hidden.neighbours = privacy::Neighbours::kAddRemove;
   EXPECT_TRUE(refuses(hidden, {}));
   EXPECT_TRUE(refuses(terms(), {.step = BcfwSettings::Step::kLineSearch}));
-  EXPECT_TRUE(refuses(terms(), {.ball = BcfwSettings::Ball::kGlobal}));
+  EXPECT_FALSE(refuses(terms(), {.ball = BcfwSettings::Ball::kGlobal}));
+  RunTerms printed = terms();
+  printed.calibration = privacy::Calibration::kPaper;
+  EXPECT_TRUE(refuses(printed, {.ball = BcfwSettings::Ball::kGlobal}));
   EXPECT_TRUE(refuses(terms(), {.sampling = {.kind = Sampling::kUniformSerial}}));
   EXPECT_TRUE(refuses(terms(), {.share = 1.0, .own = BcfwSettings::Own::kShared}));
 }
@@ -225,7 +346,8 @@ TEST(PrivateBcfw, RefusesRunsThatCannotLearnAndSettingsThatLookAtData) {
 TEST(PrivateBcfw, OneRecordMovesAColumnByItsSensitivityAtMost) {
   data::Random random(6, 1, 1);
   double tightest = 0;
-  for (const auto kind : {linalg::SketchKind::kGaussian, linalg::SketchKind::kHadamard, linalg::SketchKind::kOsnap})
+  for (const auto kind : {linalg::SketchKind::kGaussian, linalg::SketchKind::kHadamard, linalg::SketchKind::kOsnap,
+                          linalg::SketchKind::kCountSketch})
     for (int trial = 0; trial < 40; ++trial) {
       const Index rows = 2 + trial % 30;
       const FeatureSpace space(static_cast<std::size_t>(rows), 1 + trial % 2, kind, static_cast<std::uint64_t>(trial));
@@ -263,8 +385,10 @@ TEST(PrivateBcfw, DrawsTheNoiseOfAColumnThatItPaysFor) {
   std::vector<double> noise(4096);
   axpy(1.0, sent->value(), noise);
   linalg::axpy(-1.0, numbers, noise);
-  const auto& column = std::get<privacy::Gaussian>(site.gate().charged().events.front().mechanism);
-  const double paid_for = 2 * column.sigma / column.sensitivity;  // of entries of at most 1
+  double paid_for = 0;  // of entries of at most 1
+  for (const privacy::Event& event : site.gate().charged().events)
+    if (const auto* column = std::get_if<privacy::Gaussian>(&event.mechanism))
+      paid_for = 2 * column->sigma / column->sensitivity;
   EXPECT_NEAR(linalg::l2_norm(noise) / std::sqrt(4096.0) / paid_for, 1, 0.12);
   EXPECT_GT(linalg::l2_norm(noise) / std::sqrt(4096.0) / paid_for, 0.93);
   EXPECT_EQ(sent->value().values.size(), 4096 * linalg::width(static_cast<linalg::Storage>(sent->value().storage)));

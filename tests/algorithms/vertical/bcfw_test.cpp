@@ -378,6 +378,23 @@ TEST(BlockSampling, IncludesEveryBlockAsOftenAsItsProbability) {
   }
 }
 
+TEST(Bcfw, ImportanceFollowsFromPublicBoundsWhereNoProbabilitiesAreGiven) {
+  const auto problem = random_problem(20, 4, glm::Task::kLinear, 2);
+  auto facts = facts_of(split(problem.features, problem.labels, 2));
+  auto algorithm = Bcfw::make(terms_of(glm::Task::kLinear, 2, 2),
+                              {.sampling = {.kind = Sampling::kImportance}, .blocks = Blocks::kCoordinates});
+  const auto unbounded = algorithm->begin(facts);
+  ASSERT_FALSE(unbounded);
+  EXPECT_NE(unbounded.error().message.find("public bounds"), std::string::npos) << unbounded.error().message;
+  facts[0].bounds = {1, 2};
+  facts[1].bounds = {4, 1};
+  ASSERT_TRUE(algorithm->begin(facts));
+  EXPECT_EQ(algorithm->sampling().inclusion(), (std::vector<double>{0.125, 0.25, 0.5, 0.125}));
+  auto parties = Bcfw::make(terms_of(glm::Task::kLinear, 2, 2), {.sampling = {.kind = Sampling::kImportance}});
+  ASSERT_TRUE(parties->begin(facts));
+  EXPECT_NEAR(parties->sampling().inclusion()[0], 2.0 / 6, 1e-15);
+}
+
 TEST(BlockSampling, RefusesWhatNeverReachesABlock) {
   const std::vector<std::size_t> blocks = {1, 2};
   const auto said = [&](const SamplingSettings& settings) {

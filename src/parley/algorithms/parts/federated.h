@@ -19,6 +19,8 @@
 //                                                           after begin(), for `parley plan`: forecast.h. Bytes of each
 //                                                           stored column of each party, the largest first
 //   std::optional<double> residual(const Iterate&) const    how far it is from an optimum, where the coordinator knows it
+//   using Judge                                             sees every iterate of a simulation that asks for it, with all
+//                                                           parties' data; its result() is a Convergence
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
 //
 //   where parties hold rows:       Iterate::parameters      the model, class by class (horizontal/local_steps.h)
@@ -31,6 +33,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "parley/algorithms/parts/forecast.h"
 #include "parley/core/toml.h"
@@ -66,9 +69,10 @@ struct PartyFacts {
   int party = 0;             // its number in the job
   std::int64_t records = 0;  // 0 where a client's number is private
   std::size_t columns = 0;
-  double row_norm = 0;  // the largest of a row; its public bound in a private run
-  bool labels = false;  // it holds them
-  privacy::Plan plan;   // what it will charge
+  std::vector<double> bounds;  // public, of each column as it is trained on; 0 or none where nothing is declared
+  double row_norm = 0;         // the largest of a row; its public bound in a private run
+  bool labels = false;         // it holds them
+  privacy::Plan plan;          // what it will charge
 };
 
 template <class A>

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "parley/algorithms/parts/check.h"
+#include "parley/algorithms/vertical/line_search.h"
 #include "parley/algorithms/vertical/private_selection.h"
 #include "parley/glm/unbiased.h"
 #include "parley/linalg/matrix.h"
@@ -30,26 +32,38 @@ constexpr Refusal kRefused[] = {
     {Part::kBox, kTaken},
     {Part::kFreeIntercept, "bcfw counts every weight in its set; use \"penalised\" or none"}};
 
-bool before(const SharedFeature& feature, std::size_t column) {
-  return static_cast<std::size_t>(feature.column) < column;
-}
-
-const SharedFeature* find(const std::vector<SharedFeature>& features, std::size_t column) {
-  const auto at = std::lower_bound(features.begin(), features.end(), column, before);
-  return at != features.end() && static_cast<std::size_t>(at->column) == column ? &*at : nullptr;
-}
-
-void insert(std::vector<SharedFeature>& features, SharedFeature feature) {
-  const auto at = std::lower_bound(features.begin(), features.end(), static_cast<std::size_t>(feature.column), before);
-  features.insert(at, std::move(feature));
-}
-
-bool holds(const std::vector<Index>& ascending, Index j) {
-  return std::binary_search(ascending.begin(), ascending.end(), j);
-}
-
 double sum_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// Labels that leave by randomised response are one more event of the kind that the paper's selections are.
+bool responds(const privacy::LabelNoise& noise) {
+  return noise.mechanism == privacy::LabelNoise::Mechanism::kRandomisedResponse;
+}
+
+// As large as the largest column that a block may have: norms themselves are not public.
+Result<std::vector<double>> probabilities_by_bounds(std::span<const PartyFacts> parties, const BlockLayout& layout) {
+  std::vector<double> bounds;
+  for (std::size_t k = 0; k < parties.size(); ++k) {
+    const PartyFacts& party = parties[k];
+    for (std::size_t j = 0; j < party.columns; ++j) {
+      bounds.push_back(j < party.bounds.size() ? party.bounds[j] : 0);
+      PARLEY_CHECK(require(bounds.back() > 0, "algorithm.probabilities",
+                           "are missing, and follow from public bounds only where every column has one; this has none",
+                           j + 1));
+    }
+    bounds.resize(layout.end(k), 1.0);  // the column of ones
+  }
+  const std::vector<std::size_t> sizes = layout.blocks();
+  std::vector<double> probabilities(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+  double sum = 0;
+  for (std::size_t block = 0; block < probabilities.size(); ++block) {
+    for (std::size_t j = layout.block_begin(block); j < layout.block_end(block); ++j)
+      probabilities[block] = std::max(probabilities[block], bounds[j]);
+    sum += probabilities[block];
+  }
+  linalg::scale(1 / sum, probabilities);
+  return probabilities;
 }
 
 }  // namespace
@@ -79,6 +93,8 @@ Result<Bcfw> Bcfw::make(const RunTerms& terms, const BcfwSettings& settings) {
   // Columns that nobody sends move no margin that others see.
   const bool must_send = !made.own_exact() || settings.sharing == BcfwSettings::Sharing::kAtStart;
   if (terms.is_private && must_send && !settings.share) made.settings_.share = 0.5;
+  if (terms.is_private && global && !made.settings_.share)
+    made.settings_.share = 1;  // known to all, so none is asked for
   return made;
 }
 
@@ -93,8 +109,8 @@ Result<void> Bcfw::check_private(const RunTerms& terms, const BcfwSettings& sett
                        "a private run asks every party in every round", "not all"));
   PARLEY_CHECK(require(settings.blocks == Blocks::kParties, "algorithm.blocks",
                        "a private run has one ball and one index for each party", "not parties"));
-  PARLEY_CHECK(require(settings.ball == Ball::kPerParty, "algorithm.ball",
-                       "a private run has one ball for each party; without [privacy] it may be global", "global"));
+  PARLEY_CHECK(require(settings.ball == Ball::kPerParty || terms.calibration == privacy::Calibration::kProved,
+                       "algorithm.ball", "the paper's noise is for a ball of each party", "global"));
   PARLEY_CHECK(require(!terms.objective.box, "model.box", "a private run takes model.l1_radius", "given"));
   PARLEY_CHECK(require(settings.step == BcfwSettings::Step::kUniversal, "algorithm.step",
                        "a line search looks at the data: a private run takes the universal step", "line-search"));
@@ -106,32 +122,33 @@ Result<void> Bcfw::check_private(const RunTerms& terms, const BcfwSettings& sett
 }
 
 Result<Bcfw::Iterate> Bcfw::begin(std::span<const PartyFacts> parties) {
-  first_ = {0};
+  std::vector<std::size_t> columns;
   for (const PartyFacts& party : parties) {
     const bool constant = party.labels && terms_.objective.intercept == glm::Intercept::kPenalised;
-    first_.push_back(first_.back() + party.columns + (constant ? 1 : 0));
+    columns.push_back(party.columns + (constant ? 1 : 0));
     if (party.labels) holder_.party = party.party;
     if (!terms_.is_private) continue;
     // A party charges as many selections as it can pay for.
-    std::int64_t paid = 0;
+    const bool paper = terms_.calibration == privacy::Calibration::kPaper;
+    std::int64_t paid = paper && party.labels && terms_.label_noise && responds(*terms_.label_noise) ? -1 : 0;
     for (const privacy::Event& event : party.plan.events)
-      if (std::holds_alternative<privacy::Exponential>(event.mechanism) ||
-          std::holds_alternative<privacy::Pure>(event.mechanism))
-        paid = std::max(paid, event.count);
+      if (paper ? std::holds_alternative<privacy::Pure>(event.mechanism)
+                : std::holds_alternative<privacy::Exponential>(event.mechanism))
+        paid += event.count;
     if (paid < 1) return fail(failed("a party does not say how many indices it will pay for"));
     steps_ = &party == parties.data() && !settings_.iterations ? paid : std::min(steps_, paid);
   }
   if (!settings_.iterations) asked_ = steps_;
   holder_.records = static_cast<std::size_t>(parties.front().records);
   holder_.noise = terms_.label_noise;
+  PARLEY_CHECK(check_sketch(holder_.records));
   space_ = space_of(holder_.records);
-  PARLEY_CHECK(lay_out_balls());
-  std::vector<std::size_t> blocks;
-  for (std::size_t k = 0; k < parties.size(); ++k)
-    blocks.push_back(settings_.blocks == Blocks::kParties       ? 1
-                     : settings_.blocks == Blocks::kCoordinates ? first_[k + 1] - first_[k]
-                                                                : borders_of(k).size() + 1);
-  PARLEY_TRY(sampling_, BlockSampling::make(settings_.sampling, blocks, terms_.seed));
+  PARLEY_TRY(layout_, BlockLayout::make(terms_.objective, settings_, columns));
+  SamplingSettings sampling = settings_.sampling;
+  if (sampling.kind == Sampling::kImportance && sampling.probabilities.empty()) {
+    PARLEY_TRY(sampling.probabilities, probabilities_by_bounds(parties, layout_));
+  }
+  PARLEY_TRY(sampling_, BlockSampling::make(sampling, layout_.blocks(), terms_.seed));
   PARLEY_CHECK(
       require(settings_.p <= sampling_->p_min() * (1 + 1e-12), "algorithm.p_min",
               fmt::format("must be at most the smallest probability of a block, {}: a larger one is covered by "
@@ -139,62 +156,23 @@ Result<Bcfw::Iterate> Bcfw::begin(std::span<const PartyFacts> parties) {
                           sampling_->p_min()),
               settings_.p));
   Iterate iterate;
-  iterate.parameters.assign(first_.back(), 0.0);
+  iterate.parameters.assign(layout_.columns(), 0.0);
   return iterate;
 }
 
-Result<void> Bcfw::lay_out_balls() {
-  balls_.clear();
-  if (!box()) {
-    balls_ = {0};
-    if (settings_.blocks == Blocks::kGroups) {
-      for (const int size : settings_.groups) balls_.push_back(balls_.back() + static_cast<std::size_t>(size));
-      PARLEY_CHECK(require(balls_.back() == first_.back(), "algorithm.blocks",
-                           fmt::format("must have as many columns as the parties together, {}", first_.back()),
-                           balls_.back()));
-      for (const std::size_t begin : first_)
-        PARLEY_CHECK(require(std::binary_search(balls_.begin(), balls_.end(), begin), "algorithm.blocks",
-                             "must not put columns of two parties into one group; a party begins with column",
-                             begin + 1));
-    } else if (settings_.ball == Ball::kPerParty) {
-      balls_ = first_;
-    } else {
-      balls_.push_back(first_.back());
-    }
-  }
-  const std::size_t sets = box() ? first_.back() : balls_.size() - 1;
-  return require(settings_.radii.empty() || settings_.radii.size() == sets, "algorithm.radii",
-                 fmt::format("needs {} numbers, one for each {}", sets, box() ? "column" : "ball"),
-                 settings_.radii.size());
-}
-
-// ---- where things lie ----
-
-std::size_t Bcfw::party_of(std::size_t column) const {
-  return static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), column) - first_.begin() - 1);
-}
-
-std::size_t Bcfw::ball_of(std::size_t column) const {
-  return static_cast<std::size_t>(std::upper_bound(balls_.begin(), balls_.end(), column) - balls_.begin() - 1);
-}
-
-double Bcfw::radius_of(std::size_t column) const {
-  if (!settings_.radii.empty()) return settings_.radii[box() ? column : ball_of(column)];
-  if (box()) return *terms_.objective.box;
-  const bool shared = settings_.radius == BcfwSettings::Radius::kShare;
-  return *terms_.objective.l1_radius / (shared ? static_cast<double>(balls_.size() - 1) : 1);
-}
+// ---- what follows from the settings ----
 
 double Bcfw::offset_of(const Iterate& iterate) const {
-  return iterate.parameters.size() > first_.back() ? iterate.parameters.back() : 0;
+  return iterate.parameters.size() > layout_.columns() ? iterate.parameters.back() : 0;
 }
 
-std::vector<Index> Bcfw::borders_of(std::size_t party) const {
-  std::vector<Index> borders;
-  for (const std::size_t begin : balls_)
-    if (begin > first_[party] && begin < first_[party + 1])
-      borders.push_back(static_cast<Index>(begin - first_[party]));
-  return borders;
+// The rows of a transform are some of so many as the next power of two has.
+Result<void> Bcfw::check_sketch(std::size_t records) const {
+  const bool transform = settings_.kind == linalg::SketchKind::kHadamard;
+  return require(
+      !transform || static_cast<std::size_t>(settings_.sketch) <= std::bit_ceil(records), "algorithm.sketch",
+      fmt::format("must be at most the number of records, brought up to a power of two, {}", std::bit_ceil(records)),
+      settings_.sketch);
 }
 
 FeatureSpace Bcfw::space_of(std::size_t records) const {
@@ -210,11 +188,6 @@ const FeatureSpace& Bcfw::space_at(const ColumnShare& share, Memory& memory) con
 double Bcfw::p_min() const {
   if (settings_.p > 0) return settings_.p;
   return settings_.p_min == BcfwSettings::Smallest::kPaper ? sampling_->printed_p_min() : sampling_->p_min();
-}
-
-bool Bcfw::takes_whole_balls() const {
-  return box() || (settings_.ball == Ball::kPerParty && settings_.blocks != Blocks::kCoordinates) ||
-         sampling_->takes_all();
 }
 
 std::int64_t Bcfw::most_rounds() const {
@@ -237,46 +210,25 @@ std::size_t Bcfw::largest_reply(std::span<const PartyFacts> parties) const {
   return largest;
 }
 
-Bcfw::Sampled Bcfw::sampled(std::int64_t step, std::size_t party) const {
-  if (sampling_->takes_all()) return {.none = false, .all = true};
-  const std::vector<std::size_t> blocks = sampling_->draw(step);
-  const std::size_t begin = first_[party], end = first_[party + 1];
-  if (settings_.blocks == Blocks::kParties) {
-    const bool taken = std::binary_search(blocks.begin(), blocks.end(), party);
-    return {.none = !taken, .all = taken};
-  }
-  Sampled some;
-  for (const std::size_t block : blocks) {
-    const bool groups = settings_.blocks == Blocks::kGroups;
-    const std::size_t from = groups ? balls_[block] : block, to = groups ? balls_[block + 1] : block + 1;
-    for (std::size_t column = std::max(from, begin); column < std::min(to, end); ++column)
-      some.columns.push_back(static_cast<Index>(column - begin));
-  }
-  some.none = some.columns.empty();
-  some.all = some.columns.size() == end - begin;
-  if (some.all) some.columns.clear();
-  return some;
-}
-
 // ---- what is asked (what a party answers is in bcfw_party.cpp) ----
 
 bool Bcfw::asks(const Iterate& iterate, std::size_t party) const {
-  if (iterate.phase == kPick) return !sampled(iterate.step, party).none;
-  return iterate.phase != kFetch || party_of(static_cast<std::size_t>(iterate.fetched.front().column)) == party;
+  if (iterate.phase == kPick) return !layout_.sampled(*sampling_, iterate.step, party).none;
+  return iterate.phase != kFetch || layout_.party_of(static_cast<std::size_t>(iterate.fetched.front().column)) == party;
 }
 
 std::optional<Bcfw::Task> Bcfw::ask(const Iterate& iterate, int party) const {
-  const std::size_t k = static_cast<std::size_t>(party), begin = first_[k], end = first_[k + 1];
+  const std::size_t k = static_cast<std::size_t>(party), begin = layout_.begin(k), end = layout_.end(k);
   Task task{.phase = iterate.phase};
   const auto part = [&] { return linalg::sparse(std::span(iterate.parameters).subspan(begin, end - begin)); };
-  if (iterate.parameters.size() > first_.back()) task.offset = {iterate.parameters.back()};
+  if (iterate.parameters.size() > layout_.columns()) task.offset = {iterate.parameters.back()};
   switch (iterate.phase) {
     case kPick: {
-      Sampled some = sampled(iterate.step, k);
+      BlockLayout::Sampled some = layout_.sampled(*sampling_, iterate.step, k);
       if (some.none) return std::nullopt;
       if (!own_exact()) {
         task.columns = std::move(some.columns);
-        task.borders = borders_of(k);
+        task.borders = layout_.borders_of(k);
         task.derivative = iterate.derivative;
         task.offset.clear();
         return task;
@@ -310,60 +262,6 @@ std::optional<Bcfw::Task> Bcfw::ask(const Iterate& iterate, int party) const {
 
 // ---- what is made of the answers ----
 
-Result<void> Bcfw::check_features(int party, const Reply& reply, std::span<const std::int64_t> needed,
-                                  bool may_lack) const {
-  const auto k = static_cast<std::size_t>(party);
-  if (reply.features.size() != needed.size() && !(may_lack && reply.features.empty()))
-    return fail(failed("it does not hold the columns that it must"));
-  for (std::size_t f = 0; f < reply.features.size(); ++f) {
-    if (reply.features[f].column != needed[f] || static_cast<std::size_t>(needed[f]) >= first_[k + 1] - first_[k])
-      return fail(failed("it holds another column than it must"));
-    PARLEY_CHECK(space_.check(reply.features[f]));
-  }
-  return {};
-}
-
-Result<void> Bcfw::check(const Iterate& iterate, int party, const Reply& reply) const {
-  const auto k = static_cast<std::size_t>(party);
-  const std::size_t base = first_[k], columns = first_[k + 1] - base;
-  if (iterate.phase == kLabels) {
-    const std::size_t rates = releases_base_rate() && party == holder_.party ? 1 : 0;
-    if (reply.numbers.size() != rates) return fail(failed("it does not hold the base rate where it must"));
-    if (!reply.picks.empty() || !reply.features.empty()) return fail(failed("it holds what was not asked for"));
-    return check_labels(holder_, terms_.objective.task, party, reply.labels);
-  }
-  if (!reply.labels.empty()) return fail(failed("it holds labels, which were not asked for"));
-  const bool picks = iterate.phase == kPick;
-  if (!picks && !reply.picks.empty()) return fail(failed("it holds columns, which were not asked for"));
-  if (reply.numbers.size() != (picks && global() ? reply.picks.size() : 0))
-    return fail(failed("it does not have one gradient per column"));
-  const Sampled allowed = picks ? sampled(iterate.step, k) : Sampled{};
-  std::vector<std::int64_t> needed;  // the columns that must come, in their order
-  std::size_t last = balls_.size();  // the ball of the pick before
-  for (std::size_t c = 0; c < reply.picks.size(); ++c) {
-    const Index each = reply.picks[c];
-    // The smallest number has no opposite.
-    const Index j = each == std::numeric_limits<Index>::min() ? -1 : std::abs(each) - 1;
-    if (j < 0 || static_cast<std::size_t>(j) >= columns || !(allowed.all || holds(allowed.columns, j)) ||
-        (c > 0 && j <= std::abs(reply.picks[c - 1]) - 1))
-      return fail(failed("it names a column that was not sampled"));
-    const std::size_t ball = box() ? c : ball_of(base + static_cast<std::size_t>(j));
-    if (!box() && ball == last) return fail(failed("it names more columns than were asked for"));
-    last = ball;
-    if (global() && !((each > 0) == (reply.numbers[c] < 0) && reply.numbers[c] != 0))
-      return fail(failed("the sign of its column is not that of its gradient"));
-    if (!global() && find(iterate.features, base + static_cast<std::size_t>(j)) == nullptr) needed.push_back(j);
-  }
-  if (picks && terms_.is_private && reply.picks.size() != 1)
-    return fail(failed("it does not name one column of its own"));
-  if (iterate.phase == kFetch) needed = {iterate.fetched.front().column - static_cast<std::int64_t>(base)};
-  if (iterate.phase == kColumns) {
-    needed.resize(columns);
-    std::iota(needed.begin(), needed.end(), std::int64_t{0});
-  }
-  return check_features(party, reply, needed, picks && terms_.is_private);
-}
-
 Result<Bcfw::Iterate> Bcfw::absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const {
   std::size_t asked = 0;
   for (int k = 0; k < terms_.parties; ++k) asked += asks(iterate, static_cast<std::size_t>(k)) ? 1 : 0;
@@ -395,7 +293,7 @@ Result<Bcfw::Iterate> Bcfw::with_labels(Iterate iterate, const rounds::Answers<R
   }
   if (!own_exact()) {
     iterate.state.assign(space_.length(), 0.0);
-    if (balls_.size() > 2) iterate.parts.assign(balls_.size() - 1, iterate.state);
+    if (layout_.balls() > 1) iterate.parts.assign(layout_.balls(), iterate.state);
     look(iterate);
   }
   iterate.phase = settings_.sharing == BcfwSettings::Sharing::kAtStart ? kColumns : kPick;
@@ -404,20 +302,20 @@ Result<Bcfw::Iterate> Bcfw::with_labels(Iterate iterate, const rounds::Answers<R
 
 Result<Bcfw::Iterate> Bcfw::with_picks(Iterate iterate, const rounds::Answers<Reply>& answers) const {
   std::vector<Atom> atoms;
-  double largest = 0;
+  double largest = -std::numeric_limits<double>::infinity();
   for (const auto& answer : answers) {
-    const auto base = static_cast<std::int64_t>(first_[static_cast<std::size_t>(answer.party)]);
+    const auto base = static_cast<std::int64_t>(layout_.begin(static_cast<std::size_t>(answer.party)));
     for (SharedFeature feature : answer.reply.features) {
       feature.column += base;
-      insert(iterate.features, std::move(feature));
+      keep_column(iterate.features, std::move(feature));
     }
     for (std::size_t c = 0; c < answer.reply.picks.size(); ++c) {
       const Index each = answer.reply.picks[c];
       const Atom atom{base + std::abs(each) - 1, each > 0 ? 1 : -1};
       if (!global()) {
         atoms.push_back(atom);
-      } else if (std::abs(answer.reply.numbers[c]) > largest) {
-        largest = std::abs(answer.reply.numbers[c]);
+      } else if (const double descent = -atom.sign * answer.reply.numbers[c]; descent > largest) {
+        largest = descent;
         atoms = {atom};
       }
     }
@@ -430,13 +328,20 @@ Result<Bcfw::Iterate> Bcfw::with_picks(Iterate iterate, const rounds::Answers<Re
     atoms = std::move(iterate.fetched);
     iterate.fetched.clear();
     iterate.phase = kPick;
-  } else if (global() && !atoms.empty() &&
-             find(iterate.features, static_cast<std::size_t>(atoms.front().column)) == nullptr) {
+  } else if (fetches(iterate, atoms)) {
     iterate.fetched = std::move(atoms);
     iterate.phase = kFetch;
     return iterate;
   }
   return moved(std::move(iterate), atoms);
+}
+
+// Of the one ball of all parties: the column that it moves towards. A private run sends none in its last step, or none
+// at all.
+bool Bcfw::fetches(const Iterate& iterate, const std::vector<Atom>& atoms) const {
+  if (!global() || atoms.empty()) return false;
+  if (terms_.is_private && (settings_.share.value_or(1) == 1 || iterate.step + 1 == steps_)) return false;
+  return shared_column(iterate.features, static_cast<std::size_t>(atoms.front().column)) == nullptr;
 }
 
 // x_B += gamma (s_B - x_B), and q by the same.
@@ -450,21 +355,22 @@ Bcfw::Iterate Bcfw::moved(Iterate iterate, const std::vector<Atom>& atoms) const
   } else {
     const std::vector<double> image = space_.image(iterate.derivative);
     std::vector<double> direction(iterate.state.size(), 0.0);  // of q
+    const bool whole = layout_.whole_balls(*sampling_);
     for (const Atom& atom : atoms) {
       const auto column = static_cast<std::size_t>(atom.column);
-      const SharedFeature* feature = find(iterate.features, column);
+      const SharedFeature* feature = shared_column(iterate.features, column);
       if (feature == nullptr) {  // of a private run: its column was not sent
         taken.push_back(atom);
         continue;
       }
-      const double slope = dot(*feature, image), r = radius_of(column);  // g_j
+      const double slope = dot(*feature, image), r = layout_.radius_of(column);  // g_j
       const std::vector<double>* own = box()                   ? nullptr
                                        : iterate.parts.empty() ? &iterate.state
-                                                               : &iterate.parts[ball_of(column)];
+                                                               : &iterate.parts[layout_.ball_of(column)];
       const double weight = iterate.parameters[column];
       const double here = own != nullptr ? linalg::dot(*own, image) : weight * slope;  // <x_B, g_B>
       const double descent = here - atom.sign * r * slope;                             // <x_B - s_B, g_B>
-      if (!takes_whole_balls() && descent <= 0) continue;
+      if (!whole && descent <= 0) continue;
       gap += std::max(0.0, descent);
       if (own != nullptr) linalg::axpy(-1.0, *own, direction);
       axpy(atom.sign * r - (own != nullptr ? 0 : weight), *feature, direction);
@@ -486,24 +392,23 @@ Bcfw::Iterate Bcfw::moved(Iterate iterate, const std::vector<Atom>& atoms) const
 
 void Bcfw::move(Iterate& iterate, const Atom& atom) const {
   const auto column = static_cast<std::size_t>(atom.column);
-  const double gamma = iterate.gamma, vertex = atom.sign * radius_of(column);
+  const double gamma = iterate.gamma, vertex = atom.sign * layout_.radius_of(column);
   std::vector<double>& x = iterate.parameters;
   if (box()) {
     x[column] += gamma * (vertex - x[column]);
     return;
   }
-  const std::size_t ball = ball_of(column), begin = balls_[ball], end = balls_[ball + 1];
+  const std::size_t ball = layout_.ball_of(column), begin = layout_.ball_begin(ball), end = layout_.ball_end(ball);
   if (!iterate.parts.empty()) {
     linalg::scale(1 - gamma, iterate.parts[ball]);
-    if (const SharedFeature* feature = find(iterate.features, column))
+    if (const SharedFeature* feature = shared_column(iterate.features, column))
       axpy(gamma * vertex, *feature, iterate.parts[ball]);
   }
   if (terms_.is_private) {  // columns may carry weight that were never sent
     for (std::size_t j = begin; j < end; ++j) x[j] *= 1 - gamma;
   } else {
-    for (auto feature = std::lower_bound(iterate.features.begin(), iterate.features.end(), begin, before);
-         feature != iterate.features.end() && static_cast<std::size_t>(feature->column) < end; ++feature)
-      x[static_cast<std::size_t>(feature->column)] *= 1 - gamma;
+    for (const SharedFeature& feature : shared_columns(iterate.features, begin, end))
+      x[static_cast<std::size_t>(feature.column)] *= 1 - gamma;
   }
   x[column] += gamma * vertex;
 }
@@ -521,57 +426,13 @@ void Bcfw::look(Iterate& iterate) const {
   linalg::scale(1 / static_cast<double>(n), iterate.derivative);
 }
 
-// The zero of d/dgamma F(z + gamma d), which grows: halved until it cannot be told apart, by Newton's step where that
-// stays inside.
 double Bcfw::line_search(const Iterate& iterate, std::span<const double> of_state) const {
   const std::size_t n = iterate.labels.size();
-  std::vector<double> start(n), direction(n), at(n), work(n);
+  std::vector<double> start(n), direction(n);
   space_.margins(iterate.state, start);
   space_.margins(of_state, direction);
   for (double& margin : start) margin += offset_of(iterate);
-  const auto slope = [&](double gamma, double& curvature) {
-    std::copy(start.begin(), start.end(), at.begin());
-    linalg::axpy(gamma, direction, at);
-    glm::unbiased::loss_curvatures(terms_.objective.task, at, iterate.labels, work);
-    curvature = 0;
-    for (std::size_t i = 0; i < n; ++i) curvature += work[i] * direction[i] * direction[i];
-    glm::unbiased::loss_derivatives(terms_.objective.task, at, iterate.labels, work);
-    return linalg::dot(work, direction);
-  };
-  double low = 0, high = 1, curvature = 0;
-  if (slope(0, curvature) >= 0) return 0;
-  if (slope(1, curvature) <= 0) return 1;
-  double gamma = 0.5;
-  for (int i = 0; i < 100 && high - low > 1e-15; ++i) {
-    const double there = slope(gamma, curvature);
-    if (there == 0) break;
-    (there > 0 ? high : low) = gamma;
-    const double newton = curvature > 0 ? gamma - there / curvature : low;
-    const double next = newton > low && newton < high ? newton : (low + high) / 2;
-    if (std::abs(next - gamma) < 1e-16) break;
-    gamma = next;
-  }
-  return gamma;
-}
-
-// ---- under other names ----
-
-Result<Dfw> Dfw::make(const RunTerms& terms, const DfwSettings& settings) {
-  PARLEY_TRY(Bcfw method, Bcfw::make(terms, settings));
-  return Dfw(std::move(method));
-}
-
-Result<void> Dfw::check_private(const RunTerms& terms, const DfwSettings& settings) {
-  return Bcfw::check_private(terms, settings);
-}
-
-Result<Pride> Pride::make(const RunTerms& terms, const PrideSettings& settings) {
-  PARLEY_TRY(Bcfw method, Bcfw::make(terms, settings));
-  return Pride(std::move(method));
-}
-
-Result<void> Pride::check_private(const RunTerms& terms, const PrideSettings& settings) {
-  return Bcfw::check_private(terms, settings);
+  return best_on_line(terms_.objective.task, {start, direction, iterate.labels});
 }
 
 }  // namespace parley::algorithms

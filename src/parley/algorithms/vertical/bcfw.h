@@ -40,6 +40,8 @@
 // Labels are handed to every party: they must be declared public to the parties, and nothing is claimed about them; or
 // they leave with noise of their own (label_release.h), every party takes the targets in their place, the one that holds
 // labels too, and the loss is corrected for the noise (glm/unbiased.h).
+// Over one ball of all parties' a party sends g_j with noise beside the column that it drew, and the coordinator takes
+// the party with the largest: dFW by a private comparison.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -48,6 +50,7 @@
 
 #include "parley/algorithms/parts/federated.h"
 #include "parley/algorithms/vertical/bcfw_settings.h"
+#include "parley/algorithms/vertical/block_layout.h"
 #include "parley/algorithms/vertical/block_sampling.h"
 #include "parley/algorithms/vertical/column_share.h"
 #include "parley/algorithms/vertical/labels_once.h"
@@ -58,6 +61,7 @@
 
 namespace parley::algorithms {
 
+class ConvergenceJudge;
 class PrivateSelection;
 
 class Bcfw {
@@ -105,7 +109,7 @@ class Bcfw {
   struct Reply {
     std::vector<double> labels;           // kLabels
     std::vector<linalg::Index> picks;     // kPick: +-(j + 1), the sign of the atom
-    std::vector<double> numbers;          // kPick, global ball: g_j;  kLabels, private: the base rate
+    std::vector<double> numbers;          // kPick, global ball: g_j, private: about;  kLabels, private: the base rate
     std::vector<SharedFeature> features;  // that were never sent
     static void fields(auto& self, auto&& visit) { visit(self.labels, self.picks, self.numbers, self.features); }
   };
@@ -124,6 +128,7 @@ class Bcfw {
   };
   using Data = ColumnShare;
   using Settings = BcfwSettings;
+  using Judge = ConvergenceJudge;  // asked for by settings().bounds
 
   static Result<Bcfw> make(const RunTerms& terms, const BcfwSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const BcfwSettings& settings);
@@ -154,31 +159,26 @@ class Bcfw {
   // Of the last begin().
   [[nodiscard]] double p_min() const;
   [[nodiscard]] const BlockSampling& sampling() const { return *sampling_; }
+  [[nodiscard]] const BlockLayout& layout() const { return layout_; }
+  [[nodiscard]] const FeatureSpace& space() const { return space_; }
+  [[nodiscard]] const RunTerms& terms() const { return terms_; }
+  [[nodiscard]] const BcfwSettings& settings() const { return settings_; }
+  // Whether a private party sees the margins of its own columns as they are.
+  [[nodiscard]] bool own_exact() const { return terms_.is_private && settings_.own == BcfwSettings::Own::kExact; }
   // After begin(): sets, or a map J, that are given, to repeat a run that is written down.
   void replace(BlockSampling sampling) { sampling_ = std::move(sampling); }
   void replace(FeatureSpace space) { space_ = std::move(space); }
 
  private:
-  struct Sampled {
-    bool none = true, all = false;
-    std::vector<linalg::Index> columns{};  // by the party's own numbers, where they are some
-  };
   Bcfw(const RunTerms& terms, const BcfwSettings& settings) : terms_(terms), settings_(settings) {}
   [[nodiscard]] bool box() const { return terms_.objective.box.has_value(); }
   [[nodiscard]] bool global() const { return !box() && settings_.ball == BcfwSettings::Ball::kGlobal; }
   [[nodiscard]] bool offers_offset() const { return settings_.offset.value_or(terms_.is_private); }
   // Labels that left with noise give the base rate at no further cost.
   [[nodiscard]] bool releases_base_rate() const { return terms_.is_private && offers_offset() && !terms_.label_noise; }
-  [[nodiscard]] bool own_exact() const { return terms_.is_private && settings_.own == BcfwSettings::Own::kExact; }
-  [[nodiscard]] bool takes_whole_balls() const;
-  Result<void> lay_out_balls();
-  [[nodiscard]] std::size_t ball_of(std::size_t column) const;
-  [[nodiscard]] double radius_of(std::size_t column) const;
-  [[nodiscard]] std::size_t party_of(std::size_t column) const;
+  [[nodiscard]] Result<void> check_sketch(std::size_t records) const;
   [[nodiscard]] double offset_of(const Iterate& iterate) const;
   [[nodiscard]] bool asks(const Iterate& iterate, std::size_t party) const;
-  [[nodiscard]] Sampled sampled(std::int64_t step, std::size_t party) const;
-  [[nodiscard]] std::vector<linalg::Index> borders_of(std::size_t party) const;
   [[nodiscard]] FeatureSpace space_of(std::size_t records) const;
   const FeatureSpace& space_at(const ColumnShare& share, Memory& memory) const;
 
@@ -196,6 +196,7 @@ class Bcfw {
                                             bool may_lack) const;
   [[nodiscard]] Result<Iterate> with_labels(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   [[nodiscard]] Result<Iterate> with_picks(Iterate iterate, const rounds::Answers<Reply>& answers) const;
+  [[nodiscard]] bool fetches(const Iterate& iterate, const std::vector<Atom>& atoms) const;
   // Moves every ball that has an atom, then looks at the objective.
   [[nodiscard]] Iterate moved(Iterate iterate, const std::vector<Atom>& atoms) const;
   void move(Iterate& iterate, const Atom& atom) const;
@@ -205,8 +206,7 @@ class Bcfw {
   RunTerms terms_;
   BcfwSettings settings_;
   std::int64_t steps_ = 0, asked_ = 0;
-  std::vector<std::size_t> first_{};  // of each party's columns among all; then their number
-  std::vector<std::size_t> balls_{};  // the first column of each ball, then the number of columns; none: a box
+  BlockLayout layout_{};
   LabelHolder holder_{};
   FeatureSpace space_{};
   std::optional<BlockSampling> sampling_{};

@@ -32,12 +32,13 @@ Forecast Bcfw::forecast(std::span<const PartyFacts> parties, std::span<const std
   double all_columns = 0, without_columns = 0, whole = 0;
   for (std::size_t k = 0; k < parties.size(); ++k) {
     const PartyFacts& party = parties[k];
-    const auto columns = static_cast<double>(first_[k + 1] - first_[k]);
+    const auto columns = static_cast<double>(layout_.end(k) - layout_.begin(k));
     const double picks = box() ? columns
                          : settings_.blocks == BcfwSettings::Blocks::kGroups
-                             ? static_cast<double>(borders_of(k).size() + 1)
+                             ? static_cast<double>(layout_.borders_of(k).size() + 1)
                              : 1;
     const double sent = settings_.sharing == BcfwSettings::Sharing::kAtStart ? columns
+                        : settings_.share == 1.0                             ? 0  // other noise is of comparisons
                         : terms_.is_private                                  ? std::min(columns, columns_paid(party))
                                                                              : std::min(columns, steps * picks);
     const double down = own_exact() ? 12 * std::min(columns, steps) + (sent > 0 ? kEntry * length : 0) : kEntry * n;

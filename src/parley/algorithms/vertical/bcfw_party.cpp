@@ -29,6 +29,7 @@ double sum_of(std::span<const double> values) {
 Result<void> Bcfw::reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const {
   if (share.privacy == nullptr) return reserve_labels(share, memory.asked_for_labels, gate);
   if (memory.paid) return {};
+  PARLEY_CHECK(check_sketch(static_cast<std::size_t>(share.features.rows())));
   if (share.holds_labels()) PARLEY_CHECK(labels_may_leave(terms_.public_labels));
   const bool paper = settings_.radius == BcfwSettings::Radius::kPaper;
   const PrivateSelection::Run run{.settings = settings_,
@@ -152,6 +153,16 @@ Result<privacy::Released<Bcfw::Reply>> Bcfw::pick_privately(const Task& task, co
   }
   PARLEY_TRY(const auto chosen, paid.select(derivatives, gate));
   const Index j = std::abs(chosen.value()) - 1;
+  if (global()) {  // the coordinator asks for the one column that it takes of all parties'
+    PARLEY_TRY(const auto about, paid.gradient(j, gate));
+    memory.labels = std::move(labels);
+    ++memory.answered;
+    return privacy::derive(
+        [](const Index& index, const double& slope) {
+          return Reply{.labels = {}, .picks = {index}, .numbers = {slope}, .features = {}};
+        },
+        chosen, about);
+  }
   const bool last = memory.answered + 1 == paid.steps();
   const bool sends = paid.sends_columns() && settings_.sharing == BcfwSettings::Sharing::kAtNeed;
   if (!sends || last || holds(memory.sent, j)) {
@@ -209,10 +220,19 @@ Result<privacy::Released<Bcfw::Reply>> Bcfw::send(const Task& task, const Column
   if (holds(memory.sent, j)) return fail(bad_input({.field = "task"}, "asks for a column that was sent"));
   if (memory.sent.size() >= static_cast<std::size_t>(memory.answered))
     return fail(bad_input({.field = "task"}, "asks for more columns than the party picked"));
-  auto reply =
-      gate.unprotected(privacy::Private(Reply{.features = {space.feature_of(share, static_cast<std::size_t>(j))}}));
-  if (reply) memory.sent.insert(std::lower_bound(memory.sent.begin(), memory.sent.end(), j), j);
-  return reply;
+  const auto remember = [&] { memory.sent.insert(std::lower_bound(memory.sent.begin(), memory.sent.end(), j), j); };
+  if (share.privacy == nullptr) {
+    auto reply =
+        gate.unprotected(privacy::Private(Reply{.features = {space.feature_of(share, static_cast<std::size_t>(j))}}));
+    if (reply) remember();
+    return reply;
+  }
+  PARLEY_CHECK(reserve(share, memory, gate));
+  if (!memory.paid->sends_columns())
+    return fail(bad_input({.field = "task"}, "asks for columns that this run does not send"));
+  PARLEY_TRY(const auto column, memory.paid->column(space.numbers_of(share, static_cast<std::size_t>(j)), j, gate));
+  remember();
+  return privacy::derive([](const SharedFeature& feature) { return Reply{.features = {feature}}; }, column);
 }
 
 Result<privacy::Released<Bcfw::Reply>> Bcfw::end(const Task& task, const ColumnShare& share, Memory& memory,

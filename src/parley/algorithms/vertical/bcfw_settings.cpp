@@ -32,6 +32,7 @@ void read_steps(Toml& settings, BcfwSettings& bcfw) {
   int iterations = 0;
   if (settings.integer("iterations", iterations, at_least(1))) bcfw.iterations = iterations;
   settings.number("tolerance", bcfw.tolerance, at_least(0));
+  settings.boolean("bounds", bcfw.bounds);
   settings.choice<Step>("step", bcfw.step, {{"universal", Step::kUniversal}, {"line-search", Step::kLineSearch}});
 }
 

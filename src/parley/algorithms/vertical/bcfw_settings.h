@@ -32,6 +32,7 @@ struct BcfwSettings {
   int sketch = 0;        // m; 0: columns are sent whole
   linalg::SketchKind kind = linalg::SketchKind::kGaussian;
   Sharing sharing = Sharing::kAtNeed;
+  bool bounds = false;          // convergence theorems beside the run (convergence_judge.h)
   std::optional<bool> offset;   // a constant from the base rate; absent: where the run is private
   std::optional<double> share;  // of the budget that indices get; absent: by a public rule
   std::optional<Own> own;       // absent: exact, or shared where the calibration is the paper's

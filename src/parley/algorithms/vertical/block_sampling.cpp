@@ -157,6 +157,14 @@ Result<void> BlockSampling::take_sets(const SamplingSettings& settings) {
                  rarest - p.begin() + 1);
 }
 
+std::size_t BlockSampling::largest_round() const {
+  if (takes_all()) return blocks_;
+  if (kind_ == Sampling::kImportance) return 1;
+  std::size_t largest = std::accumulate(tau_.begin(), tau_.end(), std::size_t{0});
+  for (const auto& set : sets_) largest = std::max(largest, set.size());
+  return largest;
+}
+
 std::vector<double> BlockSampling::inclusion() const {
   if (kind_ == Sampling::kAll) return std::vector<double>(blocks_, 1.0);
   std::vector<double> p(blocks_, 0.0);

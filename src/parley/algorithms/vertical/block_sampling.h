@@ -56,6 +56,10 @@ class BlockSampling {
   [[nodiscard]] double p_min() const { return p_min_; }
   [[nodiscard]] double printed_p_min() const { return printed_; }
   [[nodiscard]] bool takes_all() const { return p_min_ == 1; }
+  // The most blocks of a round.
+  [[nodiscard]] std::size_t largest_round() const;
+  // Whether every pair of blocks is taken as often, whosever they are.
+  [[nodiscard]] bool takes_pairs_alike() const { return sizes_.size() == 1; }
 
  private:
   BlockSampling() = default;

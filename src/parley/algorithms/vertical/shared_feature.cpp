@@ -29,7 +29,27 @@ void for_each(const SharedFeature& feature, std::size_t records, F&& f) {
   });
 }
 
+bool before(const SharedFeature& feature, std::size_t column) {
+  return static_cast<std::size_t>(feature.column) < column;
+}
+
 }  // namespace
+
+std::span<const SharedFeature> shared_columns(const std::vector<SharedFeature>& features, std::size_t begin,
+                                              std::size_t end) {
+  const auto first = std::lower_bound(features.begin(), features.end(), begin, before);
+  return {first, std::lower_bound(first, features.end(), end, before)};
+}
+
+const SharedFeature* shared_column(const std::vector<SharedFeature>& features, std::size_t column) {
+  const auto found = shared_columns(features, column, column + 1);
+  return found.empty() ? nullptr : found.data();
+}
+
+void keep_column(std::vector<SharedFeature>& features, SharedFeature feature) {
+  const auto at = std::lower_bound(features.begin(), features.end(), static_cast<std::size_t>(feature.column), before);
+  features.insert(at, std::move(feature));
+}
 
 SharedFeature packed(std::int64_t column, std::span<const double> numbers, double scale, linalg::Storage storage) {
   SharedFeature feature{

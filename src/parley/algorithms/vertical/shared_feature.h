@@ -38,6 +38,13 @@ struct SharedFeature {
 double dot(const SharedFeature& feature, std::span<const double> v);
 void axpy(double a, const SharedFeature& feature, std::span<double> v);  // v += a column
 
+// Of a list of columns, ascending by their numbers: the one with this number, or null; those from `begin` to before
+// `end`; the list with one more.
+const SharedFeature* shared_column(const std::vector<SharedFeature>& features, std::size_t column);
+std::span<const SharedFeature> shared_columns(const std::vector<SharedFeature>& features, std::size_t begin,
+                                              std::size_t end);
+void keep_column(std::vector<SharedFeature>& features, SharedFeature feature);
+
 // Numbers as they travel in float32, or in int16 where all of them are whole multiples of `scale` that fit.
 SharedFeature packed(std::int64_t column, std::span<const double> numbers, double scale, linalg::Storage storage);
 
