@@ -206,7 +206,8 @@ TEST(Join, AddsTheLeftTableOfAnInnerClauseToo) {
   const JoinKeys keys = {{key_of({numbers({2, 1, 2})})}, {key_of({numbers({1, 2})})}, {key_of({numbers({2, 1, 2})})}};
   const auto map = join(spec, keys);
   ASSERT_TRUE(map) << map.error().message;
-  EXPECT_EQ(by_row(*map), (std::vector<std::vector<std::int32_t>>{{0, 1, 0}, {0, 1, 2}, {1, 0, 1}, {2, 1, 0}, {2, 1, 2}}));
+  EXPECT_EQ(by_row(*map),
+            (std::vector<std::vector<std::int32_t>>{{0, 1, 0}, {0, 1, 2}, {1, 0, 1}, {2, 1, 0}, {2, 1, 2}}));
   EXPECT_EQ(order_of_join(spec).value(), (std::vector<int>{0, 1, 2}));
 }
 

@@ -65,7 +65,7 @@ struct Dataset {
   std::size_t dropped = 0;          // rows left out by a "drop-row" rule
 
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(features.rows()); }
-  [[nodiscard]] const KeyText* key(std::string_view column) const;                       // null where there is none
+  [[nodiscard]] const KeyText* key(std::string_view column) const;                  // null where there is none
   [[nodiscard]] Dataset select_rows(const std::vector<linalg::Index>& rows) const;  // in the given order
 };
 

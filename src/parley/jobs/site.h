@@ -62,7 +62,7 @@ struct Site {
   std::string state;
   std::string ledger;
   std::string data;
-  std::string schema;  // empty: none
+  std::string schema;             // empty: none
   std::string federation_secret;  // file; empty: none. Keys of a join leave hashed under it
   std::vector<std::string> classes;
   Limits limits;
