@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "parley/algorithms/exact/exact.h"
 #include "parley/algorithms/vertical/bcfw.h"
 #include "parley/algorithms/vertical/expected_curvature.h"
 #include "parley/algorithms/vertical/private_selection.h"
@@ -100,11 +101,47 @@ TEST_F(VerticalVectors, IteratesUnderGivenSets) {
         const std::string where =
             each.at("id").get<std::string>() + (universal ? "" : ", line search") + ", round " + std::to_string(done);
         for (std::size_t j = 0; j < x.size(); ++j) EXPECT_NEAR(iterate.parameters[j], x[j], kNear) << where;
+        // Where nothing moves every length is as good.
+        const bool moves = done < 2 || rounds.at(static_cast<std::size_t>(done - 2)).at("x") != round.at("x");
+        EXPECT_TRUE(!moves || std::abs(iterate.gamma - round.at("gamma").get<double>()) <= kNear) << where;
         EXPECT_NEAR(factor_of(loss) * iterate.objective, round.at("F").get<double>(), kNear) << where;
       });
       ASSERT_TRUE(last) << last.error().message;
       EXPECT_EQ(done, 5);
     }
+}
+
+// `exact` has one size for all parts of a set: columns are measured in units of their own sizes.
+TEST_F(VerticalVectors, OptimaOfTheSets) {
+  for (const Json& each : json_.at("bcfw")) {
+    const auto domain = each.at("domain").get<std::string>(), loss = each.at("loss").get<std::string>();
+    const Numbers eta = radii_of(each.at("eta"), 1), labels = each.at("y").get<Numbers>();
+    const auto optimum = each.at("xopt").get<Numbers>();
+    glm::Objective objective{.task = task_of(loss)};
+    Numbers unit(optimum.size());
+    if (domain == "box") {
+      objective.box = 1;
+      unit = eta;
+    } else {
+      const Json parts = domain == "party" ? each.at("parts") : Json::array({Json::array()});
+      for (const Json& part : parts)
+        objective.l1_groups.push_back(static_cast<int>(domain == "party" ? part.size() : optimum.size()));
+      objective.l1_radius = static_cast<double>(objective.l1_groups.size());
+      std::size_t j = 0;
+      for (std::size_t k = 0; k < objective.l1_groups.size(); ++k)
+        for (int c = 0; c < objective.l1_groups[k]; ++c) unit[j++] = eta[k];
+    }
+    Numbers values;
+    for (std::size_t j = 0; j < unit.size(); ++j)
+      for (const Json& row : each.at("A")) values.push_back(row.at(j).get<double>() * unit[j]);
+    const Matrix features =
+        Matrix::from_dense(static_cast<Index>(labels.size()), static_cast<Index>(unit.size()), values);
+    const auto fit = exact({features, labels, objective}, {.tolerance = 1e-14}, {});
+    ASSERT_TRUE(fit) << fit.error().message;
+    EXPECT_NEAR(factor_of(loss) * fit->objective, each.at("optimum").get<double>(), kNear) << each.at("id");
+    for (std::size_t j = 0; j < unit.size(); ++j)
+      EXPECT_NEAR(fit->weights[j] * unit[j], optimum[j], 1e-6) << "values are flat where weights are not";
+  }
 }
 
 TEST_F(VerticalVectors, SmallestProbabilitiesByDefinitionAndAsPrinted) {
@@ -142,6 +179,25 @@ TEST_F(VerticalVectors, SmallestProbabilitiesByDefinitionAndAsPrinted) {
     }
     return sets;
   };
+  // Blocks that are taken independently of each other: every set with its probability.
+  const auto taken = pmin.at("importance_bernoulli").at("p").get<Numbers>();
+  ASSERT_EQ(taken.back(), 1.0) << "no round is empty";
+  SamplingSettings independent{.kind = Sampling::kCustom};
+  for (unsigned members = 4; members < 8; ++members) {
+    double probability = 1;
+    std::vector<double> set;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const bool in = (members >> i & 1U) != 0;
+      probability *= in ? taken[i] : 1 - taken[i];
+      if (in) set.push_back(static_cast<double>(i + 1));
+    }
+    independent.probabilities.push_back(probability);
+    independent.sets.push_back(set);
+  }
+  const auto bernoulli = BlockSampling::make(independent, std::vector<std::size_t>{3}, 1);
+  ASSERT_TRUE(bernoulli);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(bernoulli->inclusion()[i], taken[i], kNear);
+  EXPECT_NEAR(bernoulli->p_min(), pmin.at("importance_bernoulli").at("pmin").get<double>(), kNear);
   Numbers probabilities;
   auto sets = sets_of(pmin.at("custom"), probabilities);
   const auto custom = BlockSampling::make({.kind = Sampling::kCustom, .probabilities = probabilities, .sets = sets},
@@ -181,6 +237,9 @@ TEST_F(VerticalVectors, ExpectedCurvatureAndItsBounds) {
       const auto bounds = curvature_bounds(problem, *sampling);
       ASSERT_TRUE(exact && bounds);
       EXPECT_NEAR(*exact, one.at("C_exact").get<double>(), kNear) << name;
+      if (name == "elementary") {
+        EXPECT_NEAR(*exact, each.at("C_f").get<double>(), kNear);
+      }
       EXPECT_NEAR(bounds->proposition_1, one.at("prop1").get<double>(), kNear) << name;
       EXPECT_NEAR(bounds->sigma_pairs, one.at("sigma_P").get<double>(), kNear) << name;
       EXPECT_NEAR(bounds->sigma_gram, one.at("sigma_AtA").get<double>(), kNear) << name;
@@ -268,6 +327,13 @@ TEST_F(VerticalVectors, SketchedStatesAndScores) {
       for (double& each : iterate.derivative) each = std::clamp(each, -most, most);
       const auto v = round.at("v").get<Numbers>();
       for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(factor_of(loss) * iterate.derivative[i], v[i], kNear) << loss;
+      const auto scores = round.at("scores").get<Numbers>();
+      for (std::size_t k = 0; k < 2; ++k)
+        for (std::size_t c = 0; c < parts[k].size(); ++c)
+          EXPECT_NEAR(factor_of(loss) * shares[k].features.column_dot(static_cast<Index>(c), iterate.derivative),
+                      scores[parts[k][c]], kNear)
+              << loss;
+      EXPECT_NEAR(factor_of(loss) * linalg::linf_norm(iterate.derivative), round.at("max_abs_v").get<double>(), kNear);
       std::vector<rounds::Answer<Bcfw::Reply>> answers;
       for (std::size_t k = 0; k < 2; ++k) {
         const auto chosen = round.at("chosen_index_sign").at(k).get<std::vector<int>>();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "parley/algorithms/exact/exact_sets.h"
 #include "parley/algorithms/exact/exact_smooth.h"
 #include "parley/algorithms/exact/exact_sparse.h"
 #include "parley/algorithms/parts/check.h"
@@ -20,7 +21,9 @@ ExactSettings ExactSettings::read(Toml& settings) {
 namespace {
 
 constexpr Refusal kRefused[] = {
-    {Part::kSparsity, "exact solves convex problems only; a bound on the number of nonzeros is not"}};
+    {Part::kSparsity, "exact solves convex problems only; a bound on the number of nonzeros is not"},
+    {Part::kBox, kTaken},
+    {Part::kL1Groups, kTaken}};
 
 // Without any penalty the optimum does not know in which units columns are measured, but the norm of a gradient does:
 // beside a column of millions one of millionths is invisible. So columns are brought to about the same size, by powers
@@ -48,6 +51,7 @@ Result<Fit> exact(const Problem& problem, const ExactSettings& settings, const O
   PARLEY_CHECK(
       require(settings.max_iterations >= 1, "algorithm.max_iterations", "must be at least 1", settings.max_iterations));
   PARLEY_CHECK(check(problem, kRefused));
+  if (problem.objective.box || !problem.objective.l1_groups.empty()) return exact_sets(problem, settings, observer);
   const bool smooth = problem.objective.l1 == 0 && !problem.objective.l1_radius;
   if (!smooth) return exact_sparse(problem, settings, observer);
   return problem.objective.l2 > 0 ? exact_smooth(problem, settings, observer)
