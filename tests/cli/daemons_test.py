@@ -460,8 +460,7 @@ class ColumnDaemons(FederationTest):
 
     def test_a_job_that_no_site_could_admit_is_refused_before_anybody_is_asked(self):
         job = self.vertical_job()
-        for settings, says in ((("model.l2=0", ), "model.l2"), (("model.l1=0.1", ),
-                                                                "model.l1"), (("model.sparsity=3", ), "model.sparsity"),
+        for settings, says in ((("model.l1_radius=2", ), "model.l1_radius"), (("model.sparsity=3", ), "model.sparsity"),
                                (("model.intercept=true", ), "model.intercept"), (("data.unit_rows=true", ),
                                                                                  "data.unit_rows"),
                                (("privacy.epsilon=1", "privacy.delta=1e-5"),

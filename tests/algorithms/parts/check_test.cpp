@@ -23,7 +23,7 @@ TEST(Check, RefusesSetsThatATrainerDoesNotSayItTakes) {
   glm::Objective objective = test::objective_of(Task::kLinear, 0, 0, Intercept::kNone);
   objective.box = 2;
   EXPECT_EQ(said(check(objective, {})),
-            "model.box: this algorithm does not take a box; bcfw and admm-sharing do (got '2')");
+            "model.box: this algorithm does not take a box; exact, bcfw and admm-sharing do (got '2')");
   const Refusal takes_a_box[] = {{Part::kBox, kTaken}};
   EXPECT_EQ(said(check(objective, takes_a_box)), "accepted");
   objective.box.reset();

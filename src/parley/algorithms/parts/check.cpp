@@ -122,7 +122,7 @@ Result<void> refuse(std::span<const Refusal> refused, const glm::Objective& obje
 
 constexpr Refusal kRefusedUnlessTaken[] = {
     {Part::kL1Groups, "this algorithm has one l1 ball; exact takes groups with a ball each"},
-    {Part::kBox, "this algorithm does not take a box; bcfw and admm-sharing do"}};
+    {Part::kBox, "this algorithm does not take a box; exact, bcfw and admm-sharing do"}};
 
 Result<void> refuse_sets(std::span<const Refusal> refused, const glm::Objective& objective) {
   for (const Refusal& refusal : kRefusedUnlessTaken) {
