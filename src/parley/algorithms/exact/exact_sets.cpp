@@ -86,7 +86,8 @@ class Parts {
         sum += std::copysign(direction[to], direction[to] * w[static_cast<std::size_t>(free[to])]);
       if (to > from && linalg::l1_norm(of(w, b)) >= kFull * radius_)
         for (std::size_t c = from; c < to; ++c)
-          direction[c] -= std::copysign(sum / static_cast<double>(to - from), sum * w[static_cast<std::size_t>(free[c])]);
+          direction[c] -=
+              std::copysign(sum / static_cast<double>(to - from), sum * w[static_cast<std::size_t>(free[c])]);
       from = to;
     }
   }
@@ -219,7 +220,8 @@ class FaceNewton {
       // F(there) <= F(from) + <g(there), moved> for convex F. Told by gradients, which see what values round away.
       Vector turned = there.gradient;
       linalg::axpy(-1.0, from.gradient, turned);
-      if (linalg::dot(turned, moved) > curvature_ / 2 * linalg::squared_norm(moved) && curvature_ < 2 * largest_) continue;
+      if (linalg::dot(turned, moved) > curvature_ / 2 * linalg::squared_norm(moved) && curvature_ < 2 * largest_)
+        continue;
       Vector way = there.w;
       linalg::axpy(-1.0, here_.w, way);
       if (linalg::dot(there.gradient, way) > 0) {  // uphill: begun anew
