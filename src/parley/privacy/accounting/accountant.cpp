@@ -60,12 +60,34 @@ std::array<std::string_view, kAccountants.size()> names_of_all() {
   return names;
 }
 
-// An epsilon not below `epsilon` at which the same accountant proves `delta`. Epsilons and deltas come from grids of
+// The smallest epsilon, to 1e-4 of it, at which the accountant proves `delta` when it is walked down to from `epsilon`,
+// at which it does. Where the law is far from normal the search for epsilon may aim beside it, and stops too high.
+double lowered(const MergedPlan& plan, double epsilon, double delta, Accountant accountant, double grid) {
+  const auto proved = [&](double lower) { return delta_by(plan, lower, accountant, grid) <= delta; };
+  double step = 1e-3 * epsilon, failed = epsilon - step;
+  while (failed > 0 && proved(failed)) {
+    epsilon = failed;
+    step *= 2;
+    failed = std::max(0.0, epsilon - step);
+  }
+  while (epsilon - failed > 1e-4 * epsilon) {
+    const double middle = 0.5 * (epsilon + failed);
+    (proved(middle) ? epsilon : failed) = middle;
+  }
+  return epsilon;
+}
+
+// ln delta at an epsilon that was searched for is within this of the ln delta that it was searched for, unless the
+// search went astray or delta falls off a cliff there.
+constexpr double kAstray = 0.1;
+
+// An epsilon near `epsilon` at which the same accountant proves `delta`. Epsilons and deltas come from grids of
 // their own, each valid and each off by its own excess; what is reported holds whichever way it is asked for.
 double settled(const MergedPlan& plan, double epsilon, double delta, Accountant accountant, double grid) {
   double before = 0, excess_before = 0;
   for (int i = 0; i < 40 && std::isfinite(epsilon); ++i) {
     const double excess = std::log(delta_by(plan, epsilon, accountant, grid) / delta);
+    if (i == 0 && excess < -kAstray) return lowered(plan, epsilon, delta, accountant, grid);
     if (excess <= 0) return epsilon;
     // delta falls by less than epsilon rises: so much is needed at least. After that by the slope that was seen.
     double more = std::max(epsilon * 1e-9, delta * std::expm1(excess));

@@ -241,7 +241,9 @@ double LossComposition::delta_in(int direction, double epsilon, double tolerance
     answer = std::min(answer, found);
     slope = std::max(slope, window.slope(epsilon));
     if (answer < enough || (settled && answer < 1)) break;
-    const bool tails_fit = std::log(std::max(answer, 1e-300)) > log_delta - 5 || log_delta <= floor;
+    const double off = std::log(std::max(answer, 1e-300)) - log_delta;
+    // An estimate far above cuts off too much; one far below keeps tails that decide the tilt and not the answer.
+    const bool tails_fit = std::fabs(off) < 5 || (off < 0 && log_delta <= floor);
     if (tails_fit && window.fine_enough(target.steepness(), slope)) break;
     log_delta = std::clamp(std::log(std::max(answer, 1e-300)), floor, 0.0);
   }
