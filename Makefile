@@ -10,7 +10,7 @@ CTEST := ctest --output-on-failure -j $(JOBS)
 
 .NOTPARALLEL:
 .PHONY: help build demo quick test format test-release test-benches test-without tidy test-sanitized test-fuzz test-tsan \
-        test-faults bench lint clean
+        test-faults bench lint install package test-package clean
 
 help:
 	@echo "make demo            build the program, train the demo and print its result"
@@ -28,6 +28,9 @@ help:
 	@echo "make test-faults     a hundred runs with kills, ten thousand malformed frames (not part of make test)"
 	@echo "make bench           the speed tables beside their peers (long; makes its own Python environment)"
 	@echo "make lint            the format, and clang-tidy on every source (long)"
+	@echo "make install         the program, its man pages and completion, to PREFIX (/usr/local) below DESTDIR"
+	@echo "make package         the Debian packages parley and parley-site, in build/packages"
+	@echo "make test-package    installs, runs and purges them on this machine, as root (not part of make test)"
 	@echo "make clean           remove what was built"
 
 build:
@@ -94,6 +97,19 @@ test-faults: _release
 bench:
 	@scripts/setup build bench
 	@bench/run
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --build --preset release --target manual
+	@DESTDIR="$(DESTDIR)" cmake --install build --component parley --prefix "$(PREFIX)"
+
+package: build
+	@scripts/setup build package
+	@cmake --build --preset release --target manual
+	@cpack --config build/CPackConfig.cmake -B build/packages
+
+test-package: package
+	@tests/packages/life build/packages
 
 lint:
 	@scripts/setup build lint
