@@ -47,11 +47,12 @@ _setup:
 	@scripts/setup build test
 
 _release: _setup
-	@cmake --preset release -DPARLEY_TESTS=ON -DPARLEY_WITH_GRPC=ON -DPARLEY_WITH_MPI=ON -DPARLEY_WITH_POSTGRES=ON >/dev/null
+	@cmake --preset release -DPARLEY_TESTS=ON -DPARLEY_WITH_GRPC=ON -DPARLEY_WITH_MPI=ON -DPARLEY_WITH_POSTGRES=ON \
+	         -DPARLEY_WITH_PYTHON=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
 _dev: _setup
-	@cmake --preset dev >/dev/null
+	@cmake --preset dev -DPARLEY_WITH_PYTHON=OFF >/dev/null
 
 quick: _release
 	$(CTEST) --test-dir build -L quick
@@ -70,7 +71,8 @@ test-benches: _release
 	@bench/briefly.py build/bench
 
 test-without: _setup
-	@cmake --preset release -B build-without -DPARLEY_WITH_GRPC=OFF -DPARLEY_WITH_MPI=OFF -DPARLEY_WITH_POSTGRES=OFF >/dev/null
+	@cmake --preset release -B build-without -DPARLEY_WITH_GRPC=OFF -DPARLEY_WITH_MPI=OFF -DPARLEY_WITH_POSTGRES=OFF \
+	         -DPARLEY_WITH_PYTHON=OFF >/dev/null
 	@cmake --build build-without -j $(JOBS) --target parley
 	$(CTEST) --test-dir build-without -L without
 
@@ -87,7 +89,7 @@ test-fuzz: _dev
 
 # Kernels, readers, rounds, gRPC with ten thousand malformed frames, sites, and several at one ledger.
 test-tsan: _setup
-	@cmake --preset tsan >/dev/null
+	@cmake --preset tsan -DPARLEY_WITH_PYTHON=OFF >/dev/null
 	@cmake --build --preset tsan -j $(JOBS) --target threads_tests
 	PARLEY_LONG=1 $(CTEST) --test-dir build-tsan -L threads
 

@@ -3,6 +3,7 @@
 set(PARLEY_WITH_GRPC AUTO CACHE STRING "Parties on several machines, over gRPC: AUTO, ON or OFF")
 set(PARLEY_WITH_MPI AUTO CACHE STRING "Parties as ranks of an MPI program: AUTO, ON or OFF")
 set(PARLEY_WITH_POSTGRES AUTO CACHE STRING "Tables of PostgreSQL servers: AUTO, ON or OFF")
+set(PARLEY_WITH_PYTHON AUTO CACHE STRING "The Python package, which needs pybind11: AUTO, ON or OFF")
 set(PARLEY_TESTS AUTO CACHE STRING "The tests, which need GoogleTest: AUTO, ON or OFF")
 
 # parley_required(RESULT SETTING): REQUIRED in RESULT when the setting is ON, and nothing when it is AUTO.
@@ -13,7 +14,7 @@ function(parley_required result setting)
   endif()
 endfunction()
 
-# Sets PARLEY_GRPC, PARLEY_MPI, PARLEY_POSTGRES and PARLEY_TESTED to what this build has.
+# Sets PARLEY_GRPC, PARLEY_MPI, PARLEY_POSTGRES, PARLEY_PYTHON and PARLEY_TESTED to what this build has.
 set(PARLEY_GRPC FALSE)
 if(PARLEY_WITH_GRPC)
   parley_required(required ${PARLEY_WITH_GRPC})
@@ -37,10 +38,25 @@ if(PARLEY_WITH_POSTGRES)
   find_package(PostgreSQL QUIET ${required})
   set(PARLEY_POSTGRES ${PostgreSQL_FOUND})
 endif()
+set(PARLEY_PYTHON FALSE)
+if(PARLEY_WITH_PYTHON)
+  parley_required(required ${PARLEY_WITH_PYTHON})
+  # The interpreter for which Debian's packages are there, unless pip names another one.
+  if(NOT DEFINED Python_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python_EXECUTABLE /usr/bin/python3)
+  endif()
+  find_package(Python QUIET ${required} COMPONENTS Interpreter Development.Module)
+  if(Python_FOUND)
+    set(PYBIND11_FINDPYTHON ON)
+    find_package(pybind11 CONFIG QUIET ${required})
+    set(PARLEY_PYTHON ${pybind11_FOUND})
+  endif()
+endif()
 set(PARLEY_TESTED FALSE)
 if(PARLEY_TESTS)
   parley_required(required ${PARLEY_TESTS})
   find_package(GTest QUIET ${required})
   set(PARLEY_TESTED ${GTest_FOUND})
 endif()
-message(STATUS "gRPC: ${PARLEY_GRPC}, MPI: ${PARLEY_MPI}, PostgreSQL: ${PARLEY_POSTGRES}, tests: ${PARLEY_TESTED}")
+message(STATUS "gRPC: ${PARLEY_GRPC}, MPI: ${PARLEY_MPI}, PostgreSQL: ${PARLEY_POSTGRES}, "
+        "Python: ${PARLEY_PYTHON}, tests: ${PARLEY_TESTED}")
