@@ -26,7 +26,7 @@ MAY_SEE = {
     "catalog": ["core", "linalg", "glm", "data", "privacy", "rounds", "algorithms", "jobs", "models"],
     "runs": ["core", "glm", "data", "privacy", "wire", "rounds", "algorithms", "jobs", "models", "catalog"],
     "reports": ["core"],
-    "audits": ["core", "data", "privacy", "wire", "rounds", "jobs", "catalog", "runs", "glm", "models"],
+    "audits": ["core", "data", "privacy", "wire", "jobs", "catalog", "runs"],
 }
 
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"](parley|apps)/([a-z_]+)/([^">]*)[">]')

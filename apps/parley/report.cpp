@@ -21,7 +21,8 @@ void add_report(CLI::App& app, Exit& exit) {
   CLI::App* verb = app.add_subcommand("report", "Write DIR/report.html: a run, or several side by side, as one page");
   verb->add_option("dir", *folders, "Folders of runs (--out of train); the page goes into the first")->required();
   verb->footer(
-      "The page needs no network and no script. What stands under `simulation` in the result of a private run is on it\n"
+      "The page needs no network and no script. What stands under `simulation` in the result of a private run is on "
+      "it\n"
       "too, and is for the holder of the data only.\n\n"
       "Example:\n  parley report out/readmission");
   verb->callback([folders, &exit] { exit.finish(report(*folders)); });

@@ -1,7 +1,6 @@
-// labels: slow
-// Every private algorithm of the catalog, by being listed, through the entry that the binary uses. A quick audit by
-// default: it finds what is grossly wrong, with a false alarm of at most 1e-6 for all of them together. PARLEY_LONG=1:
-// at (1, 1e-5) and (4, 1e-5), long enough for bounds near the claims.
+// labels: slow Every private algorithm of the catalog, by being listed, through the entry that the binary uses. A quick
+// audit by default, of a small epsilon: it finds what gives a record away, with a false alarm of at most 1e-6 for all
+// together. PARLEY_LONG=1: at (1, 1e-5) and (4, 1e-5), long enough for bounds near the claims.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@ using namespace parley::audits;
 namespace {
 
 constexpr double kFalseAlarm = 1e-6;
-constexpr int kAudits = 40;  // at most, of this file
+constexpr int kAudits = 12;  // that make test runs, about
 
 std::vector<std::string> private_rows() {
   std::vector<std::string> names;
@@ -39,9 +38,9 @@ class AuditCatalog : public ::testing::TestWithParam<std::string> {
   }
   [[nodiscard]] const catalog::Row& row() const { return *catalog::find(GetParam()); }
   [[nodiscard]] std::string few_rounds() const {
-    return row().partition == jobs::Partition::kSingle         ? "iterations = 4\n"
+    return row().partition == jobs::Partition::kSingle       ? "iterations = 4\n"
            : row().partition == jobs::Partition::kHorizontal ? "iterations = 2\nclip = 1.0\n"
-                                                              : "iterations = 2\n";
+                                                             : "iterations = 2\n";
   }
   void holds(const test::AuditedJob& wanted, std::int64_t runs) const {
     const auto job = test::audited_job(row(), wanted);
@@ -49,7 +48,8 @@ class AuditCatalog : public ::testing::TestWithParam<std::string> {
     const auto done = test::audited(*job, {.runs = runs, .seconds = 3600, .confidence = 1 - kFalseAlarm / kAudits});
     ASSERT_TRUE(done) << done.error().message;
     for (const Finding& finding : done->findings)
-      RecordProperty(finding.observer, fmt::format("{:.4g} of {:.4g}, {}", finding.epsilon, done->claim.epsilon, done->pair));
+      RecordProperty(finding.observer,
+                     fmt::format("{:.4g} of {:.4g}, {}", finding.epsilon, done->claim.epsilon, done->pair));
     std::string told = fmt::format("{:20} claim {:.4g}{}, {} runs of {:.2g} ms, worlds: {}; power {:.4g}\n", row().name,
                                    done->claim.epsilon, done->claim.gaussian ? " (Gaussian)" : "", done->runs,
                                    1000 * done->seconds / static_cast<double>(done->runs), done->pair, done->power);
@@ -57,15 +57,14 @@ class AuditCatalog : public ::testing::TestWithParam<std::string> {
       told += fmt::format("  {:32} {:.4f} by counts, {:.4f} by Gaussians; {}\n", finding.observer, finding.epsilon,
                           finding.epsilon_gaussian, finding.attack);
     if (takes_long()) fmt::print("{}", told);
-    EXPECT_NE(done->verdict, Verdict::kViolated) << told;
-    EXPECT_GT(done->tested, 0) << done->why;
+    EXPECT_EQ(done->verdict, Verdict::kConsistent) << told << done->why;
   }
 };
 
 }  // namespace
 
 TEST_P(AuditCatalog, AQuickAttackShowsNoMoreThanIsClaimed) {
-  holds({.settings = few_rounds()}, 240);
+  holds({.privacy = "epsilon = 0.5\ndelta = 1e-5\n", .settings = few_rounds()}, 230);
 }
 
 TEST_P(AuditCatalog, ALongAttackShowsNoMoreThanIsClaimed) {

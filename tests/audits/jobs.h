@@ -23,12 +23,14 @@ inline Result<jobs::Job> audited_job(const catalog::Row& row, const AuditedJob& 
   const int parties = row.partition == jobs::Partition::kSingle ? 1 : 2;
   Error last = failed("no [model] fits");
   for (const char* model : {"l2 = 0.2\n", "l1_radius = 3.0\n", "l2 = 0.2\nsparsity = 2\n"}) {
-    std::string text = fmt::format("[job]\nname = \"audited\"\npartition = \"{}\"\ntask = \"{}\"\n[model]\n{}[algorithm]\nname = \"{}\"\n{}",
-                                   jobs::name(row.partition), wanted.task, model, row.name, wanted.settings);
+    std::string text = fmt::format(
+        "[job]\nname = \"audited\"\npartition = \"{}\"\ntask = \"{}\"\n[model]\n{}[algorithm]\nname = \"{}\"\n{}",
+        jobs::name(row.partition), wanted.task, model, row.name, wanted.settings);
     text += "[data]\n" + wanted.data + "[labels]\n" +
             (wanted.labels.empty() ? (wanted.task == "linear" ? "" : "classes = [\"-1\", \"1\"]\n") : wanted.labels) +
             (columns && wanted.labels.empty() ? "public = true\n" : "") + "[privacy]\n" + wanted.privacy;
-    for (int p = 0; p < parties; ++p) text += fmt::format("[[party]]\nname = \"p{}\"\ndata = \"nothing-{}.libsvm\"\n", p, p);
+    for (int p = 0; p < parties; ++p)
+      text += fmt::format("[[party]]\nname = \"p{}\"\ndata = \"nothing-{}.libsvm\"\n", p, p);
     PARLEY_TRY(Toml toml, Toml::parse(text, "audited"));
     auto job = catalog::parse_job(std::move(toml), "audited");
     if (!job) {
@@ -38,8 +40,10 @@ inline Result<jobs::Job> audited_job(const catalog::Row& row, const AuditedJob& 
     // Some constraints are missed only by a run.
     PARLEY_TRY(const auto stage, audits::stage_of(*job));
     PARLEY_TRY(const auto pairs, audits::pairs_of(*job, 32));
-    if (const auto played = stage->play(pairs.front().in, 1)) return job;
-    else last = played.error();
+    if (const auto played = stage->play(pairs.front().in, 1))
+      return job;
+    else
+      last = played.error();
   }
   return fail(last);
 }

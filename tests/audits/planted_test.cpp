@@ -1,8 +1,7 @@
-// labels: slow
-// Mistakes that private programs are known to make, each planted into a program of these tests beside its correct twin.
-// Both are rows of the catalog and run as every job does: the job is read, the site charges a ledger for what the program
-// says that it will draw, and the claim follows from that. What the program then really draws is its own affair - and
-// what an audit must find, within the runs that are stated with each.
+// labels: slow Mistakes that private programs are known to make, each planted into a program of these tests beside its
+// correct twin. Both are rows of the catalog and run as every job does: the job is read, the site charges a ledger for
+// what the program says that it will draw, and the claim follows from that. What the program then really draws is its
+// own affair - and what an audit must find, within the runs that are stated with each.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,15 +24,15 @@ using algorithms::Problem;
 
 enum class Bug {
   kNone,
-  kQuietNoise,    // noise x 0.8
-  kOneSide,       // factor 2 of replace-one dropped
-  kOneSeed,       // every run draws the same noise
-  kUnrounded,     // noise on a grid, and a value that is not
-  kUnclipped,     // derivatives as they are
-  kRowSpace,      // noise in the space of the rows, with the right variance there
-  kExactBeside,   // one weight without noise
-  kLoudPick,      // noisy selection without its factor 2
-  kFixedBatch,    // the same batch in every run, sold as a Poisson sample
+  kQuietNoise,   // noise x 0.8
+  kOneSide,      // factor 2 of replace-one dropped
+  kOneSeed,      // every run draws the same noise
+  kUnrounded,    // noise on a grid, and a value that is not
+  kUnclipped,    // derivatives as they are
+  kRowSpace,     // noise in the space of the rows, with the right variance there
+  kExactBeside,  // one weight without noise
+  kLoudPick,     // noisy selection without its factor 2
+  kFixedBatch,   // the same batch in every run, sold as a Poisson sample
 };
 
 std::mt19937_64& bits() {
@@ -162,6 +161,7 @@ void list(const std::string& name, Release release, Bug bug) {
 }
 
 struct Planted {
+  friend void PrintTo(const Planted& one, std::ostream* out) { *out << one.name; }
   const char* name;
   Release release;
   Bug bug;
@@ -174,21 +174,21 @@ constexpr const char* kWide = "epsilon = 16.0\ndelta = 1e-5\nderivative_bound = 
 constexpr const char* kNarrow = "epsilon = 2.0\ndelta = 1e-5\nderivative_bound = 0.25\n";
 
 const Planted kPlanted[] = {
-    {"planted-quiet", &Program::noisy_sum, Bug::kQuietNoise, kWide, 8000},
-    {"planted-one-side", &Program::noisy_sum, Bug::kOneSide, kWide, 1000},
+    {"planted-quiet", &Program::noisy_sum, Bug::kQuietNoise, kWide, 7000},
+    {"planted-one-side", &Program::noisy_sum, Bug::kOneSide, kWide, 3000},
     {"planted-seed", &Program::noisy_sum, Bug::kOneSeed, kNarrow, 800},
     {"planted-unrounded", &Program::noisy_sum, Bug::kUnrounded, kNarrow, 800},
-    {"planted-unclipped", &Program::noisy_sum, Bug::kUnclipped, kNarrow, 800},
+    {"planted-unclipped", &Program::noisy_sum, Bug::kUnclipped, kNarrow, 2500},
     {"planted-row-space", &Program::noisy_sum, Bug::kRowSpace, kNarrow, 1000, 4},
     {"planted-exact", &Program::noisy_sum, Bug::kExactBeside, kNarrow, 800},
-    {"planted-pick", &Program::pick, Bug::kLoudPick, kNarrow, 4000},
-    {"planted-fixed-batch", &Program::sampled, Bug::kFixedBatch, kNarrow, 3000},
+    {"planted-pick", &Program::pick, Bug::kLoudPick, kNarrow, 3000},
+    {"planted-fixed-batch", &Program::sampled, Bug::kFixedBatch, kNarrow, 2000},
 };
 const Planted kCorrect[] = {
-    {"planted-correct-sum", &Program::noisy_sum, Bug::kNone, kWide, 8000},
+    {"planted-correct-sum", &Program::noisy_sum, Bug::kNone, kWide, 7000},
     {"planted-correct-narrow-sum", &Program::noisy_sum, Bug::kNone, kNarrow, 1000},
-    {"planted-correct-pick", &Program::pick, Bug::kNone, kNarrow, 4000},
-    {"planted-correct-sample", &Program::sampled, Bug::kNone, kNarrow, 3000},
+    {"planted-correct-pick", &Program::pick, Bug::kNone, kNarrow, 3000},
+    {"planted-correct-sample", &Program::sampled, Bug::kNone, kNarrow, 2000},
 };
 
 const bool kListed = [] {
@@ -205,8 +205,8 @@ Audited audit(const Planted& one) {
       {.privacy = one.privacy, .task = "linear", .data = "bound = 1.0\nfeatures = 8\nlabel_bound = 1.0\n"});
   EXPECT_TRUE(job) << job.error().message;
   // A correct program is called violated with chance 1e-6 at most, of all correct ones together.
-  const auto done =
-      test::audited(*job, {.runs = one.runs, .seconds = 600, .confidence = 1 - 1e-6 / std::size(kCorrect)}, one.records);
+  const auto done = test::audited(
+      *job, {.runs = one.runs, .seconds = 600, .confidence = 1 - 1e-6 / std::size(kCorrect)}, one.records);
   EXPECT_TRUE(done) << done.error().message;
   return *done;
 }

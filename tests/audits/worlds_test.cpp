@@ -76,12 +76,12 @@ TEST(Worlds, LackARecordWhereTheRelationSaysSo) {
 TEST(Worlds, AreReadByTheSchemaThatTheyWereMadeFrom) {
   const TemporaryFolder folder;
   const std::string schema = (folder / "schema.toml").string();
-  ASSERT_TRUE(write_atomically(
-      schema,
-      "[[column]]\nname = 'say \"a, b\"'\ntype = \"number\"\nlower = 10\nupper = 20\n"
-      "[[column]]\nname = \"kind\"\ntype = \"category\"\nlevels = [\"red, dark\", \"blue\"]\n"
-      "[[column]]\nname = \"who\"\ntype = \"id\"\n[[column]]\nname = \"left out\"\ntype = \"ignore\"\n"
-      "[[column]]\nname = \"y\"\ntype = \"label\"\nlevels = [\"no\", \"yes\"]\n"));
+  ASSERT_TRUE(
+      write_atomically(schema,
+                       "[[column]]\nname = 'say \"a, b\"'\ntype = \"number\"\nlower = 10\nupper = 20\n"
+                       "[[column]]\nname = \"kind\"\ntype = \"category\"\nlevels = [\"red, dark\", \"blue\"]\n"
+                       "[[column]]\nname = \"who\"\ntype = \"id\"\n[[column]]\nname = \"left out\"\ntype = \"ignore\"\n"
+                       "[[column]]\nname = \"y\"\ntype = \"label\"\nlevels = [\"no\", \"yes\"]\n"));
   const auto job = job_of(single("", "data = \"none.csv\"\nschema = \"" + schema + "\"\n"), "worlds");
   ASSERT_TRUE(job) << job.error().message;
   const auto pairs = pairs_of(*job, 10);
@@ -98,9 +98,10 @@ TEST(Worlds, AreReadByTheSchemaThatTheyWereMadeFrom) {
 }
 
 TEST(Worlds, RefuseTablesThatTheyCannotMake) {
-  const auto job = job_of("[job]\npartition = \"single\"\ntask = \"logistic\"\n[algorithm]\nname = \"sgd\"\n[data]\nbound = 2.0\n"
-                          "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[[party]]\nname = \"a\"\ndata = \"none.libsvm\"\n",
-                          "worlds");
+  const auto job = job_of(
+      "[job]\npartition = \"single\"\ntask = \"logistic\"\n[algorithm]\nname = \"sgd\"\n[data]\nbound = 2.0\n"
+      "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[[party]]\nname = \"a\"\ndata = \"none.libsvm\"\n",
+      "worlds");
   ASSERT_TRUE(job) << job.error().message;
   const auto pairs = pairs_of(*job, 10);
   ASSERT_FALSE(pairs);

@@ -13,9 +13,11 @@ TEST(Chart, MarksAreRoundNumbersWithinTheAxis) {
     const auto marks = ticks({.low = low, .high = high});
     EXPECT_GE(marks.size(), 2u) << low;
     EXPECT_LE(marks.size(), 12u) << low;
-    for (const double mark : marks) EXPECT_TRUE(mark >= low - 1e-9 * std::abs(low) && mark <= high + 1e-9 * std::abs(high));
+    for (const double mark : marks)
+      EXPECT_TRUE(mark >= low - 1e-9 * std::abs(low) && mark <= high + 1e-9 * std::abs(high));
   }
-  EXPECT_EQ(ticks({.scale = Scale::kLogarithmic, .low = 0.01, .high = 100}), (std::vector<double>{0.01, 0.1, 1, 10, 100}));
+  EXPECT_EQ(ticks({.scale = Scale::kLogarithmic, .low = 0.01, .high = 100}),
+            (std::vector<double>{0.01, 0.1, 1, 10, 100}));
   EXPECT_TRUE(ticks({.low = 1, .high = 1}).empty());
 }
 

@@ -65,8 +65,9 @@ TEST(ReportPage, SaysWhatTheFilesOfTheRunSay) {
   ASSERT_TRUE(path) << path.error().message;
   const std::string html = contents(*path);
   is_one_file_for_itself(html);
-  for (const char* said : {"stays", "0.4321", "0.8125", "1.25", "a statement &lt;of&gt; privacy", "gaussian", "sigma 2.5",
-                           "-2.5", "age", "ROC", "Calibration", "covered by the claim", "an l2 penalty of 0.5"})
+  for (const char* said :
+       {"stays", "0.4321", "0.8125", "1.25", "a statement &lt;of&gt; privacy", "gaussian", "sigma 2.5", "-2.5", "age",
+        "ROC", "Calibration", "covered by the claim", "an l2 penalty of 0.5"})
     EXPECT_NE(html.find(said), std::string::npos) << said;
 }
 

@@ -11,10 +11,10 @@ namespace parley::audits {
 
 namespace {
 
-constexpr std::size_t kStrongest = 12;     // numbers of the linear and the quadratic score
+constexpr std::size_t kStrongest = 12;  // numbers of the linear and the quadratic score
 constexpr std::size_t kManyCategories = 8;
 constexpr std::size_t kThresholds = 24;
-constexpr double kSmallest = 1e-12;        // of a variance, against the square of what varies
+constexpr double kSmallest = 1e-12;  // of a variance, against the square of what varies
 
 struct Moments {
   std::vector<double> mean, variance;

@@ -1,5 +1,5 @@
-// Tells two worlds apart by a score: several are learnt from one part of the calibration runs, and the one that does best
-// on the other part is kept, with its thresholds. Runs that were used here are never counted afterwards.
+// Tells two worlds apart by a score: several are learnt from one part of the calibration runs, and the one that does
+// best on the other part is kept, with its thresholds. Runs that were used here are never counted afterwards.
 //
 //   difference      log-likelihood ratio of independent Gaussians of one variance: the projection on the difference
 //   shared noise    the same on the difference that worlds show under the same noise, which is far less noisy
@@ -25,15 +25,15 @@ namespace parley::audits {
 using Score = std::function<double(const Features&)>;
 
 struct Cut {
-  double above = 0;        // the score from which on the attack says "in"
-  bool of_out = false;     // the inequality that is used: errors of the two worlds exchanged
+  double above = 0;     // the score from which on the attack says "in"
+  bool of_out = false;  // the inequality that is used: errors of the two worlds exchanged
 };
 
 struct Attack {
   std::string name;
   Score score;
-  Cut by_counts;    // for the Clopper-Pearson bound
-  Cut by_gaussian;  // for the Gaussian one
+  Cut by_counts;     // for the Clopper-Pearson bound
+  Cut by_gaussian;   // for the Gaussian one
   double hoped = 0;  // what it seemed to show on the runs that it was chosen by
 };
 

@@ -48,8 +48,7 @@ double beta_below(double a, double b, double x) {
   if (x >= 1) return 1;
   const double front =
       std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
-                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 struct Errors {
@@ -132,7 +131,8 @@ double one_run_epsilon(const Guesses& guesses, double delta, Significance signif
   return refuted(0) ? largest(0, kMostEpsilon, refuted) : 0;
 }
 
-// Algorithm 3: r and h bound the shares of canaries on which the guesses are right and wrong, from v right ones down to none.
+// Algorithm 3: r and h bound the shares of canaries on which the guesses are right and wrong, from v right ones down to
+// none.
 double one_run_gaussian_epsilon(const Guesses& guesses, double delta, Significance significance) {
   if (guesses.guessed < 1 || guesses.right < 1) return 0;
   const auto all = static_cast<double>(guesses.canaries), guessed = static_cast<double>(guesses.guessed);

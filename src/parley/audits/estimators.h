@@ -3,13 +3,17 @@
 // An attack tells two neighbouring worlds apart, `in` and `out`. Whatever it does, (epsilon, delta)-DP says
 //   TPR <= e^epsilon FPR + delta   and   1 - FPR <= e^epsilon (1 - TPR) + delta.
 //
-//   clopper_pearson   upper bounds of FNR and FPR, each at half the significance (Clopper and Pearson 1934), put into the first line
+//   clopper_pearson   upper bounds of FNR and FPR, each at half the significance, put into the first line
+//                     (Clopper and Pearson 1934)
 //   gaussian          the same two bounds give mu >= Phi^-1(1 - FPR) - Phi^-1(FNR), and mu the exact epsilon at delta
-//                     (Dong, Roth, Su 2019). It speaks of mechanisms whose worst trade-off is that of two Gaussians, and of no others
+//                     (Dong, Roth, Su 2019). It speaks of mechanisms whose worst trade-off is that of two Gaussians,
+//                     and of no others
 //   one_run           m independent coins decide about m canaries in ONE run; k guesses, v of them right. The largest
-//                     epsilon with f(v) + 2 m delta max_i (f(v - i) - f(v)) / i <= significance, f(v) = P[Bin(k, e^epsilon / (1 + e^epsilon)) >= v]
+//                     epsilon with f(v) + 2 m delta max_i (f(v - i) - f(v)) / i <= significance,
+//                     f(v) = P[Bin(k, e^epsilon / (1 + e^epsilon)) >= v]
 //                     (Steinke, Nasr, Jagielski 2023, Theorem 5.2)
-//   one_run_gaussian  the same guesses against the trade-off of two Gaussians (Mahloujifar, Melis, Chaudhuri 2024, Algorithm 3)
+//   one_run_gaussian  the same guesses against the trade-off of two Gaussians
+//                     (Mahloujifar, Melis, Chaudhuri 2024, Algorithm 3)
 #pragma once
 #include <cstdint>
 

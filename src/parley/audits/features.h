@@ -1,6 +1,6 @@
-// What an attacker reads out of a view. It knows nothing of the messages' layout but what runs show: eight bytes that are
-// a number of a plausible size in every run are a number; bytes that vary otherwise, the sizes of messages and how fine a
-// number is (the exponent of its lowest bit) are categories.
+// What an attacker reads out of a view. It knows nothing of the messages' layout but what runs show: eight bytes that
+// are a number of a plausible size in every run are a number; bytes that vary otherwise, the sizes of messages and how
+// fine a number is (the exponent of its lowest bit) are categories.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -21,7 +21,7 @@ constexpr std::int64_t kSeeds = 3;
 constexpr std::int64_t kFewest = 30;  // runs of a world to calibrate with, and as many to test with
 constexpr double kCalibration = 0.35;
 constexpr std::array kLooks = {0.25, 0.5, 1.0};
-constexpr double kChance = 0.9;       // of the power that is told
+constexpr double kChance = 0.9;  // of the power that is told
 
 using Clock = std::chrono::steady_clock;
 
@@ -117,7 +117,8 @@ class Game {
       const Layout layout = layout_of(every);
       const std::vector<double> deviations = deviations_within(read(layout, every.in), read(layout, every.out));
       for (std::size_t t = 0; t < tried.size(); ++t)
-        apart[t] = std::max(apart[t], separation(read(layout, tried[t][o].in), read(layout, tried[t][o].out), deviations));
+        apart[t] =
+            std::max(apart[t], separation(read(layout, tried[t][o].in), read(layout, tried[t][o].out), deviations));
     }
     std::vector<std::size_t> order(tried.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -151,7 +152,8 @@ class Game {
           counted(2 * affordable, "run"), settings_.seconds, each, 4 * kFewest);
       return {};
     }
-    const auto calibration = std::max(kFewest, static_cast<std::int64_t>(kCalibration * static_cast<double>(affordable)));
+    const auto calibration =
+        std::max(kFewest, static_cast<std::int64_t>(kCalibration * static_cast<double>(affordable)));
     planned_ = affordable - calibration;
     // A part of the calibration is a heat of several pairs: some differences show in no mean.
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, calibration / (2 * kFewest)));
@@ -173,10 +175,11 @@ class Game {
     }
     Candidate& chosen = candidates_.front();
     audited_.pair = pairs_[chosen.pair].name;
-    PARLEY_CHECK(calibrate(chosen, left_over - static_cast<std::int64_t>(chosen.own.empty() ? 0 : chosen.own[0].in.size())));
+    PARLEY_CHECK(
+        calibrate(chosen, left_over - static_cast<std::int64_t>(chosen.own.empty() ? 0 : chosen.own[0].in.size())));
     if (!audited_.why.empty()) return {};
-    significance_ = {(1 - settings_.confidence) /
-                     static_cast<double>(kLooks.size() * stage_.observers().size() * (audited_.claim.gaussian ? 2 : 1))};
+    significance_ = {(1 - settings_.confidence) / static_cast<double>(kLooks.size() * stage_.observers().size() *
+                                                                      (audited_.claim.gaussian ? 2 : 1))};
     for (std::size_t o = 0; o < chosen.own.size(); ++o) {
       layouts_.push_back(layout_of(chosen.own[o]));
       attacks_.push_back(learn_on(chosen, o, layouts_.back(), {planned_, audited_.claim.delta, significance_}));
@@ -256,11 +259,12 @@ class Game {
       const Counts counts = counts_of(scores[o], attacks_[o].by_counts);
       const double epsilon = clopper_pearson_epsilon(counts, audited_.claim.delta, significance_);
       if (epsilon >= finding.epsilon) finding.epsilon = epsilon, finding.counts = counts;
-      finding.epsilon_gaussian =
-          std::max(finding.epsilon_gaussian, gaussian_epsilon(counts_of(scores[o], attacks_[o].by_gaussian),
-                                                              audited_.claim.delta, significance_));
-      finding.violated = finding.covered && (finding.epsilon > audited_.claim.epsilon ||
-                                             (audited_.claim.gaussian && finding.epsilon_gaussian > audited_.claim.epsilon));
+      finding.epsilon_gaussian = std::max(
+          finding.epsilon_gaussian,
+          gaussian_epsilon(counts_of(scores[o], attacks_[o].by_gaussian), audited_.claim.delta, significance_));
+      finding.violated =
+          finding.covered && (finding.epsilon > audited_.claim.epsilon ||
+                              (audited_.claim.gaussian && finding.epsilon_gaussian > audited_.claim.epsilon));
       violated = violated || finding.violated;
     }
     const auto runs = static_cast<std::int64_t>(scores.front().in.size());
@@ -276,18 +280,17 @@ class Game {
     audited_.power = power(runs);
     const double most = shown_by({runs, runs, runs, 0});
     audited_.verdict = most > audited_.claim.epsilon ? Verdict::kConsistent : Verdict::kInconclusive;
-    audited_.why = audited_.verdict == Verdict::kConsistent || runs < planned_
-                       ? ""
-                       : fmt::format("{} cannot show more than epsilon {:.4g}, whatever the attack: more runs are needed",
-                                     counted(2 * runs, "test run"), most);
+    audited_.why =
+        audited_.verdict == Verdict::kConsistent || runs < planned_
+            ? ""
+            : fmt::format("{} cannot show more than epsilon {:.4g}, whatever the attack: more runs are needed",
+                          counted(2 * runs, "test run"), most);
   }
 
   // The bound that the verdict goes by.
   [[nodiscard]] double shown_by(const Counts& counts) const {
     const double any = clopper_pearson_epsilon(counts, audited_.claim.delta, significance_);
-    return audited_.claim.gaussian
-               ? std::max(any, gaussian_epsilon(counts, audited_.claim.delta, significance_))
-               : any;
+    return audited_.claim.gaussian ? std::max(any, gaussian_epsilon(counts, audited_.claim.delta, significance_)) : any;
   }
 
   [[nodiscard]] double power(std::int64_t runs) const {
@@ -297,7 +300,8 @@ class Game {
       for (double cut = 0.5 * mu; cut <= mu + 4; cut += 0.5) {
         const double hits = normal_below(mu - cut), alarms = normal_below(-cut);
         const auto few = static_cast<std::int64_t>(n * hits - unlucky * std::sqrt(n * hits * (1 - hits)));
-        const auto many = static_cast<std::int64_t>(std::ceil(n * alarms + unlucky * std::sqrt(n * alarms * (1 - alarms))));
+        const auto many =
+            static_cast<std::int64_t>(std::ceil(n * alarms + unlucky * std::sqrt(n * alarms * (1 - alarms))));
         if (shown_by({runs, std::max<std::int64_t>(0, few), runs, std::min(runs, many)}) > audited_.claim.epsilon)
           return true;
       }

@@ -8,8 +8,8 @@
 //      observers and estimators, so that a claim that holds is called violated at most with chance 1 - confidence,
 //      however soon the game stops.
 //
-// A violation is a lower bound above the claim: by Clopper and Pearson for any mechanism, by the Gaussian trade-off where
-// everything the plan draws is Gaussian noise. That no bound is above the claim says nothing more than that.
+// A violation is a lower bound above the claim: by Clopper and Pearson for any mechanism, by the Gaussian trade-off
+// where everything the plan draws is Gaussian noise. That no bound is above the claim says nothing more than that.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -37,8 +37,8 @@ struct Finding {
   std::string observer;
   bool covered = true;
   std::string attack;
-  Counts counts;            // of the Clopper-Pearson bound
-  double epsilon = 0;       // lower bound
+  Counts counts;       // of the Clopper-Pearson bound
+  double epsilon = 0;  // lower bound
   double epsilon_gaussian = 0;
   bool violated = false;
 };
@@ -50,7 +50,8 @@ struct Audited {
   std::string pair;
   std::vector<Finding> findings;
   std::int64_t runs = 0, tested = 0;  // of these, after calibration
-  double power = 0;  // an attack as good as any would have shown a violation by a mechanism of this epsilon, with chance 0.9
+  double power =
+      0;  // an attack as good as any would have shown a violation by a mechanism of this epsilon, with chance 0.9
   double confidence = 0;
   double seconds = 0;
 };

@@ -47,16 +47,18 @@ std::string audit_table(const jobs::Job& job, const Audited& audited) {
   for (const Finding& finding : audited.findings) width = std::max(width, finding.observer.size());
   text += fmt::format("  {:<{}}  {:>11}  {:>10}  attack\n", "observer", width, "lower bound", "claimed");
   for (const Finding& finding : audited.findings)
-    text += fmt::format("  {:<{}}  {:>11.4f}  {:>10}  {}{}\n", printable(finding.observer), width, shown(audited, finding),
-                        finding.covered ? fmt::format("{:.4f}", audited.claim.epsilon) : "no claim", finding.attack,
-                        finding.violated ? "  VIOLATED" : "");
+    text +=
+        fmt::format("  {:<{}}  {:>11.4f}  {:>10}  {}{}\n", printable(finding.observer), width, shown(audited, finding),
+                    finding.covered ? fmt::format("{:.4f}", audited.claim.epsilon) : "no claim", finding.attack,
+                    finding.violated ? "  VIOLATED" : "");
   text += fmt::format("  confidence   {:.6g} %, for all bounds together{}\n", 100 * audited.confidence,
                       audited.claim.gaussian ? "; all noise is Gaussian, so bounds by its trade-off count" : "");
   if (audited.power > 0)
     text += std::isfinite(audited.power)
-                ? fmt::format("  power        would have found an epsilon above {:.4g} with chance 0.9, by an attack as "
-                              "good as any\n",
-                              audited.power)
+                ? fmt::format(
+                      "  power        would have found an epsilon above {:.4g} with chance 0.9, by an attack as "
+                      "good as any\n",
+                      audited.power)
                 : "  power        too few runs to find any epsilon\n";
   return text;
 }
@@ -77,18 +79,19 @@ std::string audit_json(const jobs::Job& job, const Audited& audited) {
   document["power"] = audited.power > 0 ? number(audited.power) : Json(nullptr);
   document["observers"] = Json::array();
   for (const Finding& finding : audited.findings)
-    document["observers"].push_back({{"observer", finding.observer},
-                                     {"covered", finding.covered},
-                                     {"lower_bound", shown(audited, finding)},
-                                     {"clopper_pearson", finding.epsilon},
-                                     {"gaussian", audited.claim.gaussian ? Json(finding.epsilon_gaussian) : Json(nullptr)},
-                                     {"violated", finding.violated},
-                                     {"attack", finding.attack},
-                                     {"counts",
-                                      {{"in", finding.counts.in},
-                                       {"true_positives", finding.counts.true_positives},
-                                       {"out", finding.counts.out},
-                                       {"false_positives", finding.counts.false_positives}}}});
+    document["observers"].push_back(
+        {{"observer", finding.observer},
+         {"covered", finding.covered},
+         {"lower_bound", shown(audited, finding)},
+         {"clopper_pearson", finding.epsilon},
+         {"gaussian", audited.claim.gaussian ? Json(finding.epsilon_gaussian) : Json(nullptr)},
+         {"violated", finding.violated},
+         {"attack", finding.attack},
+         {"counts",
+          {{"in", finding.counts.in},
+           {"true_positives", finding.counts.true_positives},
+           {"out", finding.counts.out},
+           {"false_positives", finding.counts.false_positives}}}});
   document["seconds"] = audited.seconds;
   document["version"] = kVersion;
   return document.dump(2);

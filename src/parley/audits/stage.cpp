@@ -9,6 +9,7 @@
 
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
+#include "parley/privacy/ledger/ledger.h"
 #include "parley/runs/run.h"
 #include "parley/wire/frame.h"
 
@@ -55,6 +56,7 @@ std::string model_of(const runs::Outcome& outcome) {
   return bytes;
 }
 
+constexpr int kRunsOfALedger = 64;
 constexpr double kFine = 1000;  // grains of a discrete Gaussian's deviation that make it as good as a Gaussian
 
 bool is_gaussian(const privacy::Plan& plan) {
@@ -80,8 +82,7 @@ class RealRun final : public Stage {
   [[nodiscard]] const std::vector<Observer>& observers() const override { return observers_; }
 
   Result<Played> play(const World& world, std::optional<std::int64_t> seed) override {
-    std::error_code ignored;
-    std::filesystem::remove_all(job_.privacy->ledger, ignored);
+    PARLEY_CHECK(renew_ledger());
     job_.seed = seed;
     const std::size_t parties = job_.parties.size();
     View lists(2 * parties);
@@ -98,9 +99,8 @@ class RealRun final : public Stage {
     if (!outcome.privacy) return fail(failed("the run made no claim"));
     const runs::PrivacyReport& report = *outcome.privacy;
     Played played;
-    played.claim = {report.epsilon,    report.delta,
-                    report.unit,       report.neighbours,
-                    against_whom(report), is_gaussian(report.plan) && !job_.labels.noise};
+    played.claim = {report.epsilon,    report.delta,         report.unit,
+                    report.neighbours, against_whom(report), is_gaussian(report.plan) && !job_.labels.noise};
     const std::vector<std::string> model = {model_of(outcome)};
     played.views.push_back({model});
     if (observers_.size() > 1) {
@@ -114,8 +114,32 @@ class RealRun final : public Stage {
   }
 
  private:
+  // A ledger serves several runs: making one takes longer than a small run. A reproduction of a paper sets its budget
+  // by what it costs, and needs one that has none.
+  Result<void> renew_ledger() {
+    const jobs::PrivacySection& section = *job_.privacy;
+    const double delta = section.delta.value_or(1e-3);
+    const bool paper = section.calibration == privacy::Calibration::kPaper;
+    const int most = paper ? 1 : std::clamp(static_cast<int>(0.4 / delta), 1, kRunsOfALedger);
+    if (paid_ % most == 0) {
+      std::error_code ignored;
+      std::filesystem::remove_all(section.ledger, ignored);
+      if (most > 1) {
+        PARLEY_TRY(const privacy::Epsilon much, privacy::Epsilon::make(1e6));
+        PARLEY_TRY(const privacy::Delta enough, privacy::Delta::make(0.9));
+        PARLEY_TRY(privacy::Ledger ledger, privacy::Ledger::open(section.ledger));
+        for (const jobs::PartySection& party : job_.parties)
+          PARLEY_CHECK(ledger.set_budget({party.name, section.unit, section.neighbours},
+                                         {much, enough, privacy::Composition::kPlans}));
+      }
+    }
+    ++paid_;
+    return {};
+  }
+
   jobs::Job job_;
   PassingFolder folder_;
+  int paid_ = 0;
   std::vector<Observer> observers_;
 };
 

@@ -1,8 +1,8 @@
-// Where the game is played: the real run of the job - runs::run(), with all parties in this process and the messages that
-// they would send elsewhere - on a world's tables, and what each kind of observer sees of it.
+// Where the game is played: the real run of the job - runs::run(), with all parties in this process and the messages
+// that they would send elsewhere - on a world's tables, and what each kind of observer sees of it.
 //
-// Nothing of the job's data is read, no budget of a site is charged and nothing is written beside the job: every run has
-// a ledger of its own in a folder that is removed.
+// Nothing of the job's data is read, no budget of a site is charged and nothing is written beside the job: runs charge
+// a ledger of the audit's own, in a folder that is removed.
 #pragma once
 #include <cstdint>
 #include <memory>

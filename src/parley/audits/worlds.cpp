@@ -22,13 +22,13 @@ constexpr double kFarBeyond = 1000;
 constexpr double kJustWithin = 1 - 0.000381966011250105;  // with more digits than any grid has
 
 enum class Fill {
-  kQuiet,     // 0, or the middle where 0 is out of bounds
-  kBeyond,    // above every bound
-  kOpposite,  // just within the lower bounds
-  kUpper,     // just within the upper bounds
-  kOneBeyond,       // the first column of each table alone
+  kQuiet,      // 0, or the middle where 0 is out of bounds
+  kBeyond,     // above every bound
+  kOpposite,   // just within the lower bounds
+  kUpper,      // just within the upper bounds
+  kOneBeyond,  // the first column of each table alone
   kOneOpposite,
-  kFirstUp,         // it against the others: what moves a selection most
+  kFirstUp,  // it against the others: what moves a selection most
   kFirstDown,
   kRandom,
 };
@@ -56,8 +56,7 @@ struct Shape {
 Result<Shape> shape_of(const jobs::Job& job, std::size_t party) {
   const jobs::PartySection& section = job.parties[party];
   Shape shape;
-  shape.labels =
-      job.partition != jobs::Partition::kVertical || jobs::holds_labels(job, static_cast<int>(party));
+  shape.labels = job.partition != jobs::Partition::kVertical || jobs::holds_labels(job, static_cast<int>(party));
   std::optional<data::Schema> schema;
   if (!section.schema.empty()) {
     PARLEY_TRY(schema, data::read_schema(section.schema));
@@ -83,7 +82,8 @@ Result<Shape> shape_of(const jobs::Job& job, std::size_t party) {
     if (!schema->delimiter.empty() && schema->delimiter != " ") shape.delimiter = schema->delimiter;
     shape.header = schema->header.value_or(true);
     if (!shape.header)
-      return fail(bad_input({section.schema, 0, "header"}, "must be true for an audit, which writes tables of its own"));
+      return fail(
+          bad_input({section.schema, 0, "header"}, "must be true for an audit, which writes tables of its own"));
     shape.label_column = job.labels.column;
     for (ColumnSchema column : schema->columns) {
       if (column.type == ColumnType::kKey)
@@ -221,13 +221,13 @@ std::vector<Difference> differences_of(const jobs::Job& job) {
             {"the other label in a random crowd", {Fill::kUpper, true}, {Fill::kUpper, false}, Fill::kRandom}};
   std::vector<Difference> all;
   const bool public_labels = job.partition == jobs::Partition::kVertical && !job.labels.noise;
-  all.push_back({"all values beyond their bounds against the opposite ones", {Fill::kBeyond, true},
-                 {Fill::kOpposite, true}});
+  all.push_back(
+      {"all values beyond their bounds against the opposite ones", {Fill::kBeyond, true}, {Fill::kOpposite, true}});
   if (!public_labels) all.push_back({"the other label", {Fill::kBeyond, true}, {Fill::kUpper, false}});
-  all.push_back({"one value beyond its bound against the opposite one", {Fill::kOneBeyond, true},
-                 {Fill::kOneOpposite, true}});
-  all.push_back({"one value up and the others down against the reverse", {Fill::kFirstUp, true},
-                 {Fill::kFirstDown, true}});
+  all.push_back(
+      {"one value beyond its bound against the opposite one", {Fill::kOneBeyond, true}, {Fill::kOneOpposite, true}});
+  all.push_back(
+      {"one value up and the others down against the reverse", {Fill::kFirstUp, true}, {Fill::kFirstDown, true}});
   all.push_back({"all values against none", {Fill::kBeyond, true}, {Fill::kQuiet, true}});
   all.push_back({"all values in a random crowd", {Fill::kBeyond, true}, {Fill::kOpposite, true}, Fill::kRandom});
   all.push_back({"random values", {Fill::kRandom, true, 1}, {Fill::kRandom, public_labels, 2}, Fill::kRandom});
@@ -236,8 +236,7 @@ std::vector<Difference> differences_of(const jobs::Job& job) {
 
 std::vector<Person> crowd_of(std::size_t records, Fill fill, std::size_t party) {
   std::vector<Person> people;
-  for (std::size_t i = 0; i < records; ++i)
-    people.push_back({fill, i % 2 == 0, 1000 + 100'000 * party + i});
+  for (std::size_t i = 0; i < records; ++i) people.push_back({fill, i % 2 == 0, 1000 + 100'000 * party + i});
   return people;
 }
 

@@ -1,9 +1,10 @@
 // The two worlds of the membership game: tables that differ in one unit, as the job's claim says, and in nothing else.
 //
-// They are made from what is public alone - the job and its schemas - and not from anybody's data: a claim holds for all
-// data, so an attacker may choose it. The unit that differs stands first, among records that say nothing (a quiet crowd)
-// or among random ones. Its values lie beyond every public bound in one world, so that a bound that is not enforced
-// shows, and just within the opposite bounds in the other, off every grid, so that a value that is not rounded shows.
+// They are made from what is public alone - the job and its schemas - and not from anybody's data: a claim holds for
+// all data, so an attacker may choose it. The unit that differs stands first, among records that say nothing (a quiet
+// crowd) or among random ones. Its values lie beyond every public bound in one world, so that a bound that is not
+// enforced shows, and just within the opposite bounds in the other, off every grid, so that a value that is not rounded
+// shows.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -58,7 +58,8 @@ double down(const Axis& axis, double value) {
 
 std::string begin(const std::string& title, double height) {
   return fmt::format(
-      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\"><text class=\"title\" x=\"0\" y=\"14\">{}</text>\n",
+      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\"><text class=\"title\" x=\"0\" "
+      "y=\"14\">{}</text>\n",
       kWidth, height, escaped(title), escaped(title));
 }
 
@@ -66,18 +67,21 @@ std::string frame(const Axis& x, const Axis& y) {
   std::string text;
   const double bottom = kHeight - kBottom, right = kWidth - kRight;
   for (const double tick : ticks(x))
-    text += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>"
-                        "<text class=\"tick\" text-anchor=\"middle\" x=\"{0:.1f}\" y=\"{3:.1f}\">{4}</text>\n",
-                        across(x, tick), kTop, bottom, bottom + 15, shown(tick));
+    text += fmt::format(
+        "<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>"
+        "<text class=\"tick\" text-anchor=\"middle\" x=\"{0:.1f}\" y=\"{3:.1f}\">{4}</text>\n",
+        across(x, tick), kTop, bottom, bottom + 15, shown(tick));
   for (const double tick : ticks(y))
-    text += fmt::format("<line class=\"grid\" x1=\"{1:.1f}\" y1=\"{0:.1f}\" x2=\"{2:.1f}\" y2=\"{0:.1f}\"/>"
-                        "<text class=\"tick\" text-anchor=\"end\" x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
-                        down(y, tick), kLeft, right, kLeft - 6, down(y, tick) + 4, shown(tick));
+    text += fmt::format(
+        "<line class=\"grid\" x1=\"{1:.1f}\" y1=\"{0:.1f}\" x2=\"{2:.1f}\" y2=\"{0:.1f}\"/>"
+        "<text class=\"tick\" text-anchor=\"end\" x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
+        down(y, tick), kLeft, right, kLeft - 6, down(y, tick) + 4, shown(tick));
   text += fmt::format("<path class=\"axis\" d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\"/>\n", kLeft, kTop, bottom, right);
   text += fmt::format("<text class=\"name\" text-anchor=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
                       0.5 * (kLeft + right), kHeight - 10, escaped(x.name));
-  text += fmt::format("<text class=\"name\" text-anchor=\"middle\" transform=\"translate(12 {:.1f}) rotate(-90)\">{}</text>\n",
-                      0.5 * (kTop + bottom), escaped(y.name));
+  text += fmt::format(
+      "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(12 {:.1f}) rotate(-90)\">{}</text>\n",
+      0.5 * (kTop + bottom), escaped(y.name));
   return text;
 }
 
@@ -100,7 +104,8 @@ std::string drawn(const Series& series, std::size_t number, const Axis& x, const
     }
     const double px = across(x, series.x[k]), py = down(y, series.y[k]);
     path += fmt::format("{}{:.1f} {:.1f}", pen_is_down ? "L" : "M", px, py);
-    if (series.dots) dots += fmt::format("<circle class=\"dot s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>", number % 8, px, py);
+    if (series.dots)
+      dots += fmt::format("<circle class=\"dot s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>", number % 8, px, py);
     pen_is_down = true;
   }
   return fmt::format("<path class=\"line s{}\" d=\"{}\"/>{}\n", number % 8, path, dots);
@@ -155,7 +160,8 @@ std::vector<double> ticks(const Axis& axis) {
     all.clear();
     for (int power = first - 1; power <= last + 1; ++power)
       for (const double digit : {1, 2, 5})
-        if (const double tick = digit * std::pow(10.0, power); tick >= axis.low && tick <= axis.high) all.push_back(tick);
+        if (const double tick = digit * std::pow(10.0, power); tick >= axis.low && tick <= axis.high)
+          all.push_back(tick);
     if (!all.empty()) return all;
   }
   const double rough = (axis.high - axis.low) / 5, unit = std::pow(10.0, std::floor(std::log10(rough)));
@@ -169,20 +175,24 @@ std::string svg(const LineChart& chart) {
   Range in_x, in_y;
   for (const Series& series : chart.series)
     for (std::size_t k = 0; k < series.x.size(); ++k)
-      if (drawable(chart.x, series.x[k]) && drawable(chart.y, series.y[k])) in_x.take(series.x[k]), in_y.take(series.y[k]);
+      if (drawable(chart.x, series.x[k]) && drawable(chart.y, series.y[k]))
+        in_x.take(series.x[k]), in_y.take(series.y[k]);
   if (in_x.low > in_x.high) return {};
   const Axis x = fitted(chart.x, in_x), y = fitted(chart.y, in_y);
   const bool legend = chart.series.size() > 1;
-  std::string text = begin(chart.title, kHeight + (legend ? kLegendLine * static_cast<double>(chart.series.size()) : 0));
+  std::string text =
+      begin(chart.title, kHeight + (legend ? kLegendLine * static_cast<double>(chart.series.size()) : 0));
   text += frame(x, y);
   if (chart.diagonal)
-    text += fmt::format("<path class=\"chance\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", across(x, x.low), down(y, y.low),
-                        across(x, x.high), down(y, y.high));
+    text += fmt::format("<path class=\"chance\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", across(x, x.low),
+                        down(y, y.low), across(x, x.high), down(y, y.high));
   for (std::size_t s = 0; s < chart.series.size(); ++s) text += drawn(chart.series[s], s, x, y);
   for (std::size_t s = 0; legend && s < chart.series.size(); ++s) {
     const double at = kHeight + kLegendLine * (static_cast<double>(s) + 0.5);
-    text += fmt::format("<path class=\"line s{0}\" d=\"M{1:.1f} {2:.1f}h22\"/><text class=\"tick\" x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
-                        s % 8, kLeft, at, kLeft + 30, at + 4, escaped(chart.series[s].name));
+    text += fmt::format(
+        "<path class=\"line s{0}\" d=\"M{1:.1f} {2:.1f}h22\"/><text class=\"tick\" x=\"{3:.1f}\" "
+        "y=\"{4:.1f}\">{5}</text>\n",
+        s % 8, kLeft, at, kLeft + 30, at + 4, escaped(chart.series[s].name));
   }
   return text + "</svg>\n";
 }
@@ -202,14 +212,16 @@ std::string svg(const BarChart& chart) {
     const double at = kHead + kBar * static_cast<double>(b), value = std::isfinite(bar.value) ? bar.value : 0;
     const double from = zero + std::min(0.0, value) / span * width, length = std::abs(value) / span * width;
     // The end of a long name is where columns of one category differ.
-    const std::string name =
-        bar.name.size() > kMostName ? bar.name.substr(0, 6) + "..." + bar.name.substr(bar.name.size() - (kMostName - 9)) : bar.name;
-    text += fmt::format("<g><title>{}: {}</title><text class=\"tick\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-                        escaped(bar.name), escaped(bar.shown), kNames - 8, at + 14, escaped(name));
+    const std::string name = bar.name.size() > kMostName
+                                 ? bar.name.substr(0, 6) + "..." + bar.name.substr(bar.name.size() - (kMostName - 9))
+                                 : bar.name;
+    text += fmt::format(
+        "<g><title>{}: {}</title><text class=\"tick\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
+        escaped(bar.name), escaped(bar.shown), kNames - 8, at + 14, escaped(name));
     text += fmt::format("<rect class=\"bar s{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.0f}\"/>",
                         bar.series % 8, from, at + 3, std::max(0.5, length), kBar - 6);
-    text += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-                        kNames + width + 6, at + 14, escaped(bar.shown));
+    text += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n", kNames + width + 6, at + 14,
+                        escaped(bar.shown));
   }
   text += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v{:.1f}\"/>\n", zero, kHead,
                       kBar * static_cast<double>(chart.bars.size()));

@@ -38,7 +38,8 @@ Result<FinishedRun> read_run(const std::string& folder) {
   PARLEY_TRY(run.result, read_json(place / "result.json"));
   for (const char* field : {"status", "job", "algorithm", "version"})
     if (!run.result.contains(field) || !run.result.at(field).is_string())
-      return fail(bad_input({(place / "result.json").string(), 0, field}, "is missing: this is not the result of a run"));
+      return fail(
+          bad_input({(place / "result.json").string(), 0, field}, "is missing: this is not the result of a run"));
   if (run.result.at("version") != kVersion)
     return fail(bad_input({(place / "result.json").string(), 0, "version"},
                           std::string("is that of another version of Parley; this is ") + kVersion,
@@ -46,7 +47,8 @@ Result<FinishedRun> read_run(const std::string& folder) {
   run.name = run.result.at("job").get<std::string>();
   std::vector<std::filesystem::path> parts;
   for (const auto& entry : std::filesystem::directory_iterator(place, unknown))
-    if (entry.path().filename().string().starts_with("part-") && std::filesystem::exists(entry.path() / "model.json", unknown))
+    if (entry.path().filename().string().starts_with("part-") &&
+        std::filesystem::exists(entry.path() / "model.json", unknown))
       parts.push_back(entry.path() / "model.json");
   std::sort(parts.begin(), parts.end());
   if (parts.empty() && std::filesystem::exists(place / "model.json", unknown)) parts.push_back(place / "model.json");

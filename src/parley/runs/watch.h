@@ -22,7 +22,7 @@ struct Watch {
   algorithms::Observer observer;  // each iteration; false asks for a stop
   std::function<void(const Phase&)> phase = {};
   std::function<bool()> stop = {};  // whether a stop was asked for, before there is an iteration to report
-  rounds::Tap tap = {};  // of a simulation: every frame that passes
+  rounds::Tap tap = {};             // of a simulation: every frame that passes
 };
 
 // A stop that came before there was anything to keep; nothing has been charged for either.
