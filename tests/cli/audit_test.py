@@ -19,7 +19,7 @@ iterations = 2
 bound = 1.0
 features = 3
 [privacy]
-epsilon = 3.0
+epsilon = 1.0
 delta = 1e-5
 {privacy}[[party]]
 name = "a"
@@ -48,7 +48,7 @@ class Audit(CliTest):
         done = self.run_parley("audit", job, "--runs", "700", *self.SURE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stderr, "")
-        for word in ("stays: consistent", "claim        epsilon 3", "outsider", "lower bound", "power", "confidence"):
+        for word in ("stays: consistent", "claim        epsilon 1", "outsider", "lower bound", "power", "confidence"):
             self.assertIn(word, done.stdout)
         self.assertNotIn("verified", done.stdout)
         self.assertEqual(digests(self.folder), before, "an audit leaves everything as it was, the ledger too")
