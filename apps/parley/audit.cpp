@@ -1,4 +1,6 @@
 // parley audit JOB.toml: attacks the job's claim.
+#include "parley/audits/audit.h"
+
 #include <fmt/format.h>
 
 #include "apps/parley/interrupt.h"
@@ -33,15 +35,11 @@ int exit_code(audits::Verdict verdict) {
 
 Result<int> audit(const AuditOptions& options) {
   PARLEY_TRY(const jobs::Job job, catalog::read_job(options.job, options.overrides));
-  PARLEY_TRY(const auto stage, audits::stage_of(job));
-  std::size_t records = options.records;
-  if (job.privacy->records) records = static_cast<std::size_t>(*job.privacy->records);
-  PARLEY_TRY(const std::vector<audits::Pair> pairs, audits::pairs_of(job, records));
   watch_interrupts();
   set_thread_count(1);  // runs are small: threads would wait for each other
   audits::GameSettings game = options.game;
   game.stop = interrupted;
-  PARLEY_TRY(const audits::Audited audited, audits::play(*stage, pairs, game));
+  PARLEY_TRY(const audits::Audited audited, audits::audit(job, options.records, game));
   fmt::print("{}{}", options.json ? audits::audit_json(job, audited) : audits::audit_table(job, audited),
              options.json ? "\n" : "");
   return exit_code(audited.verdict);

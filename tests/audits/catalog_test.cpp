@@ -45,7 +45,7 @@ class AuditCatalog : public ::testing::TestWithParam<std::string> {
   void holds(const test::AuditedJob& wanted, std::int64_t runs) const {
     const auto job = test::audited_job(row(), wanted);
     ASSERT_TRUE(job) << job.error().message;
-    const auto done = test::audited(*job, {.runs = runs, .seconds = 3600, .confidence = 1 - kFalseAlarm / kAudits});
+    const auto done = audit(*job, 32, {.runs = runs, .seconds = 3600, .confidence = 1 - kFalseAlarm / kAudits});
     ASSERT_TRUE(done) << done.error().message;
     for (const Finding& finding : done->findings)
       RecordProperty(finding.observer,

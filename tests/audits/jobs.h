@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "parley/audits/game.h"
+#include "parley/audits/audit.h"
+#include "parley/audits/worlds.h"
 #include "parley/catalog/catalog.h"
 #include "parley/catalog/read_job.h"
 
@@ -46,13 +47,6 @@ inline Result<jobs::Job> audited_job(const catalog::Row& row, const AuditedJob& 
       last = played.error();
   }
   return fail(last);
-}
-
-inline Result<audits::Audited> audited(const jobs::Job& job, const audits::GameSettings& settings,
-                                       std::size_t records = 32) {
-  PARLEY_TRY(const auto stage, audits::stage_of(job));
-  PARLEY_TRY(const auto pairs, audits::pairs_of(job, records));
-  return audits::play(*stage, pairs, settings);
 }
 
 }  // namespace parley::test

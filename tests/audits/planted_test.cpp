@@ -197,7 +197,7 @@ const bool kListed = [] {
   return true;
 }();
 
-Audited audit(const Planted& one) {
+Audited audited(const Planted& one) {
   EXPECT_TRUE(kListed);
   set_thread_count(1);
   const auto job = test::audited_job(
@@ -205,8 +205,8 @@ Audited audit(const Planted& one) {
       {.privacy = one.privacy, .task = "linear", .data = "bound = 1.0\nfeatures = 8\nlabel_bound = 1.0\n"});
   EXPECT_TRUE(job) << job.error().message;
   // A correct program is called violated with chance 1e-6 at most, of all correct ones together.
-  const auto done = test::audited(
-      *job, {.runs = one.runs, .seconds = 600, .confidence = 1 - 1e-6 / std::size(kCorrect)}, one.records);
+  const auto done =
+      audit(*job, one.records, {.runs = one.runs, .seconds = 600, .confidence = 1 - 1e-6 / std::size(kCorrect)});
   EXPECT_TRUE(done) << done.error().message;
   return *done;
 }
@@ -224,7 +224,7 @@ class CorrectTwins : public ::testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedBugs, AreFoundWithinTheirRuns) {
   PARLEY_SKIP_WHEN_SANITIZED();
-  const Audited done = audit(GetParam());
+  const Audited done = audited(GetParam());
   EXPECT_EQ(done.verdict, Verdict::kViolated) << told(done);
   EXPECT_LE(done.runs, GetParam().runs);
   RecordProperty("found", told(done));
@@ -232,7 +232,7 @@ TEST_P(PlantedBugs, AreFoundWithinTheirRuns) {
 
 TEST_P(CorrectTwins, AreConsistent) {
   PARLEY_SKIP_WHEN_SANITIZED();
-  const Audited done = audit(GetParam());
+  const Audited done = audited(GetParam());
   EXPECT_EQ(done.verdict, Verdict::kConsistent) << told(done);
 }
 

@@ -40,6 +40,7 @@ struct Finding {
   Counts counts;       // of the Clopper-Pearson bound
   double epsilon = 0;  // lower bound
   double epsilon_gaussian = 0;
+  std::optional<Guesses> guesses{};  // where many canaries were guessed at once
   bool violated = false;
 };
 

@@ -78,20 +78,25 @@ std::string audit_json(const jobs::Job& job, const Audited& audited) {
   document["confidence"] = audited.confidence;
   document["power"] = audited.power > 0 ? number(audited.power) : Json(nullptr);
   document["observers"] = Json::array();
-  for (const Finding& finding : audited.findings)
-    document["observers"].push_back(
-        {{"observer", finding.observer},
-         {"covered", finding.covered},
-         {"lower_bound", shown(audited, finding)},
-         {"clopper_pearson", finding.epsilon},
-         {"gaussian", audited.claim.gaussian ? Json(finding.epsilon_gaussian) : Json(nullptr)},
-         {"violated", finding.violated},
-         {"attack", finding.attack},
-         {"counts",
-          {{"in", finding.counts.in},
-           {"true_positives", finding.counts.true_positives},
-           {"out", finding.counts.out},
-           {"false_positives", finding.counts.false_positives}}}});
+  for (const Finding& finding : audited.findings) {
+    Json one = {{"observer", finding.observer},
+                {"covered", finding.covered},
+                {"lower_bound", shown(audited, finding)},
+                {"violated", finding.violated},
+                {"attack", finding.attack}};
+    if (const auto& guesses = finding.guesses) {
+      one["one_run"] = finding.epsilon;
+      one["guesses"] = {{"canaries", guesses->canaries}, {"guessed", guesses->guessed}, {"right", guesses->right}};
+    } else {
+      one["clopper_pearson"] = finding.epsilon;
+      one["gaussian"] = audited.claim.gaussian ? Json(finding.epsilon_gaussian) : Json(nullptr);
+      one["counts"] = {{"in", finding.counts.in},
+                       {"true_positives", finding.counts.true_positives},
+                       {"out", finding.counts.out},
+                       {"false_positives", finding.counts.false_positives}};
+    }
+    document["observers"].push_back(std::move(one));
+  }
   document["seconds"] = audited.seconds;
   document["version"] = kVersion;
   return document.dump(2);

@@ -274,6 +274,17 @@ Result<std::vector<Pair>> pairs_of(const jobs::Job& job, std::size_t records) {
   return pairs;
 }
 
+Result<World> world_of_labels(const jobs::Job& job, const std::vector<bool>& positive) {
+  World world;
+  for (std::size_t p = 0; p < job.parties.size(); ++p) {
+    PARLEY_TRY(const Shape shape, shape_of(job, p));
+    std::vector<Person> people = crowd_of(positive.size(), Fill::kRandom, p);
+    for (std::size_t i = 0; i < people.size(); ++i) people[i].positive = positive[i];
+    world.tables.push_back(table_of(shape, people));
+  }
+  return world;
+}
+
 catalog::Sources sources_of(const World& world, const jobs::Job& job) {
   catalog::Sources sources;
   for (std::size_t p = 0; p < world.tables.size(); ++p) {

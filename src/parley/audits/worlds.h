@@ -30,6 +30,9 @@ struct Pair {
 // `records` of every party's table. Worst cases first.
 Result<std::vector<Pair>> pairs_of(const jobs::Job& job, std::size_t records);
 
+// Random records whose labels are these, the positive class where true.
+Result<World> world_of_labels(const jobs::Job& job, const std::vector<bool>& positive);
+
 // Tables that are read from a world; it must outlive them.
 catalog::Sources sources_of(const World& world, const jobs::Job& job);
 
