@@ -10,7 +10,7 @@ CTEST := ctest --output-on-failure -j $(JOBS)
 
 .NOTPARALLEL:
 .PHONY: help build demo quick test format test-release test-benches test-without tidy test-sanitized test-fuzz test-tsan \
-        test-faults bench lint install package test-package clean
+        test-faults audit bench lint install package test-package clean
 
 help:
 	@echo "make demo            build the program, train the demo and print its result"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-fuzz       the fuzzers alone; FUZZ_SECONDS=130 FUZZ_SEED=0 for longer, from a new seed"
 	@echo "make test-tsan       the tests in which threads meet, under the thread sanitizer (not part of make test)"
 	@echo "make test-faults     a hundred runs with kills, ten thousand malformed frames (not part of make test)"
+	@echo "make audit           every private algorithm attacked at length (an hour or so; not part of make test)"
 	@echo "make bench           the speed tables beside their peers (long; makes its own Python environment)"
 	@echo "make lint            the format, and clang-tidy on every source (long)"
 	@echo "make install         the program, its man pages and completion, to PREFIX (/usr/local) below DESTDIR"
@@ -95,6 +96,9 @@ test-tsan: _setup
 
 test-faults: _release
 	PARLEY_LONG=1 PARLEY_FAULTS=100 $(CTEST) --test-dir build -L faults
+
+audit: _release
+	PARLEY_LONG=1 build/tests/audits/test_audits --file=/tests/audits/catalog_test.cpp
 
 bench:
 	@scripts/setup build bench

@@ -25,6 +25,8 @@ MAY_SEE = {
     "models": ["core", "linalg", "glm", "data", "jobs"],
     "catalog": ["core", "linalg", "glm", "data", "privacy", "rounds", "algorithms", "jobs", "models"],
     "runs": ["core", "glm", "data", "privacy", "wire", "rounds", "algorithms", "jobs", "models", "catalog"],
+    "reports": ["core"],
+    "audits": ["core", "data", "privacy", "wire", "jobs", "catalog", "runs"],
 }
 
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"](parley|apps)/([a-z_]+)/([^">]*)[">]')

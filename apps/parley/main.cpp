@@ -46,6 +46,8 @@ int main(int argc, char** argv) {
   Exit exit;
   parley::app::add_train(app, exit);
   parley::app::add_plan(app, exit);
+  parley::app::add_audit(app, exit);
+  parley::app::add_report(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
   parley::app::add_coordinate(app, exit);

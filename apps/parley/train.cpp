@@ -15,6 +15,7 @@
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
 #include "parley/models/model_parts.h"
+#include "parley/reports/page.h"
 #include "parley/runs/baselines.h"
 #include "parley/runs/report.h"
 #include "parley/runs/run.h"
@@ -31,6 +32,7 @@ struct TrainOptions {
   int threads = 0;
   bool overwrite = false;
   bool baselines = false;
+  bool report = false;
   bool json = false;
   bool quiet = false;
 };
@@ -98,6 +100,7 @@ Result<int> train(const TrainOptions& options) {
     PARLEY_TRY(outcome.baselines, runs::baselines_of(job));
   }
   if (!over_mpi) PARLEY_CHECK(keep(outcome));
+  if (options.report) PARLEY_CHECK(reports::write_report({out}));
   if (options.json)
     fmt::print("{}\n", result);
   else
@@ -141,6 +144,7 @@ void add_train(CLI::App& app, Exit& exit) {
                  "Replace a private model in that folder, though a budget paid for it");
   verb->add_flag("--baselines", options->baselines,
                  "Of several parties: train each by itself and on all data in one place too, and print a comparison");
+  verb->add_flag("--report", options->report, "Write report.html into that folder too (parley report)");
   verb->add_flag("--json", options->json, "Print result.json on stdout and nothing else");
   verb->add_flag("--quiet", options->quiet, "Print no progress on stderr");
   verb->footer(

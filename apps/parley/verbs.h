@@ -25,6 +25,7 @@ struct Exit {
 };
 
 void add_account(CLI::App& app, Exit& exit);
+void add_audit(CLI::App& app, Exit& exit);
 void add_coordinate(CLI::App& app, Exit& exit);
 void add_join(CLI::App& app, Exit& exit);
 void add_keys(CLI::App& app, Exit& exit);
@@ -34,6 +35,7 @@ void add_plan(CLI::App& app, Exit& exit);
 void add_predict(CLI::App& app, Exit& exit);
 void add_evaluate(CLI::App& app, Exit& exit);
 void add_ledger(CLI::App& app, Exit& exit);
+void add_report(CLI::App& app, Exit& exit);
 
 // Subcommands of `parley data`.
 void add_data_describe(CLI::App& data_verb, Exit& exit);

@@ -2,7 +2,7 @@
 
 namespace parley::rounds {
 
-LocalParties::LocalParties(std::vector<Admission> parties) {
+LocalParties::LocalParties(std::vector<Admission> parties, Tap tap) {
   for (std::size_t p = 1; p < parties.size(); ++p) parties[p].party->itself().join(parties.front().party->itself());
   std::vector<transport::Respond> respond;
   for (Admission& party : parties) {
@@ -14,6 +14,7 @@ LocalParties::LocalParties(std::vector<Admission> parties) {
     });
   }
   channel_ = std::make_unique<transport::InProcess>(std::move(respond));
+  if (tap) tapped_ = std::make_unique<TappedChannel>(*channel_, std::move(tap));
 }
 
 }  // namespace parley::rounds

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "parley/rounds/handler.h"
+#include "parley/rounds/tapped_channel.h"
 #include "parley/transport/in_process/in_process.h"
 
 namespace parley::rounds {
@@ -24,13 +25,17 @@ class BorrowedParty final : public Responder {
 
 class LocalParties {
  public:
-  explicit LocalParties(std::vector<Admission> parties);
+  // `tap`: told of every frame that passes; null: nobody is.
+  explicit LocalParties(std::vector<Admission> parties, Tap tap = {});
 
-  [[nodiscard]] transport::Channel& channel() { return *channel_; }
+  [[nodiscard]] transport::Channel& channel() {
+    return tapped_ ? static_cast<transport::Channel&>(*tapped_) : *channel_;
+  }
 
  private:
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::unique_ptr<transport::InProcess> channel_;
+  std::unique_ptr<TappedChannel> tapped_;
 };
 
 }  // namespace parley::rounds

@@ -86,7 +86,7 @@ Result<Outcome> simulate(const jobs::Job& job, const catalog::Sources& sources, 
 
   if (watch.phase) watch.phase(Training{});
   const Stopwatch training;
-  rounds::LocalParties local(std::move(admitted));
+  rounds::LocalParties local(std::move(admitted), watch.tap);
   std::vector<double> history;
   std::optional<Error> broken;
   const auto after = [&](const catalog::Seen& seen) {

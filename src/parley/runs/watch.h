@@ -6,6 +6,7 @@
 
 #include "parley/algorithms/parts/fit.h"
 #include "parley/core/error.h"
+#include "parley/rounds/tapped_channel.h"
 
 namespace parley::runs {
 
@@ -21,6 +22,7 @@ struct Watch {
   algorithms::Observer observer;  // each iteration; false asks for a stop
   std::function<void(const Phase&)> phase = {};
   std::function<bool()> stop = {};  // whether a stop was asked for, before there is an iteration to report
+  rounds::Tap tap = {};             // of a simulation: every frame that passes
 };
 
 // A stop that came before there was anything to keep; nothing has been charged for either.
