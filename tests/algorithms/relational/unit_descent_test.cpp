@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "parley/algorithms/parts/private_terms.h"
 #include "parley/algorithms/relational/factorised_newton.h"
@@ -113,7 +114,7 @@ const std::vector<double> kWeights = {0.3, -0.2, 0.5, 0.1, -0.4, 0.2, 0.7};
 
 // A gate on a ledger of its own, or one that repeats another run's releases.
 struct Private {
-  test::TemporaryFolder folder;
+  ::TemporaryFolder folder;
   privacy::SeededGenerator bits;
   std::optional<privacy::Ledger> ledger;
   std::optional<privacy::Gate> gate;
@@ -209,15 +210,15 @@ TEST(UnitSums, MoveByWhatTheyStateInTheWorstCase) {
 // without that unit are equal.
 TEST(UnitSums, OtherUnitsAddWhatTheyAddedBefore) {
   const Ratings data;
-  Ratings neighbour = data;
-  neighbour.replace_user(0);
+  std::vector<Ratings> neighbours{data};
+  neighbours.front().replace_user(0);
   std::vector<Index> without = data.user;
   for (Index& unit : without) --unit;  // user 0 is unit 0: its rows are left out
-  const std::vector<Matrix> ours = data.features(), theirs = neighbour.features();
   std::vector<std::vector<double>> sums;
-  for (const auto& [features, labels] : {std::pair(&ours, &data.labels), std::pair(&theirs, &neighbour.labels)}) {
+  for (const Ratings* people : {&data, std::as_const(neighbours).data()}) {
+    const std::vector<Matrix> features = people->features();
     const JoinedProblem problem{
-        *features, data.rows, *labels, {.task = glm::Task::kLogistic}, nullptr, {without, count_of(without)}};
+        features, people->rows, people->labels, {.task = glm::Task::kLogistic}, nullptr, {without, count_of(without)}};
     UnitSums made(problem, 1);
     made.move_to(kWeights);
     EXPECT_EQ(made.rows(), kRows / 2);
