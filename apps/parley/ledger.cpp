@@ -76,6 +76,8 @@ std::string_view somebody(privacy::Unit unit) {
       return "any single person's record";
     case privacy::Unit::kTuple:
       return "any single row of a table";
+    case privacy::Unit::kEntity:
+      return "everything of any single key";
     case privacy::Unit::kLabel:
       return "any single label";
     case privacy::Unit::kClient:
@@ -265,6 +267,7 @@ Result<int> verify(const LedgerOptions& options) {
 Result<int> set_budget(const LedgerOptions& options) {
   privacy::Purse purse{options.data_set};
   if (options.unit == "tuple") purse.unit = privacy::Unit::kTuple;
+  if (options.unit == "entity") purse.unit = privacy::Unit::kEntity;
   if (options.unit == "label") purse.unit = privacy::Unit::kLabel;
   if (options.unit == "client") purse.unit = privacy::Unit::kClient;
   if (options.neighbours == "add-remove") purse.neighbours = privacy::Neighbours::kAddRemove;
@@ -322,7 +325,7 @@ void add_ledger(CLI::App& app, Exit& exit) {
   budget_verb->add_option("--epsilon", options->epsilon, "What all runs together may spend, above 0")->required();
   budget_verb->add_option("--delta", options->delta, "What all runs together may spend, between 0 and 1")->required();
   budget_verb->add_option("--unit", options->unit, "The unit: what is protected")
-      ->check(CLI::IsMember({"record", "tuple", "label", "client"}));
+      ->check(CLI::IsMember({"record", "tuple", "entity", "label", "client"}));
   budget_verb->add_option("--neighbours", options->neighbours, "The relation: what counts as neighbours")
       ->check(CLI::IsMember({"replace-one", "add-remove"}));
   budget_verb

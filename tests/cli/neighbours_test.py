@@ -29,7 +29,7 @@ CHOSEN = {
 HEADING = "  Not covered by the claim, for the holder of the data only:\n"
 MODELS = ("l2 = 0.2", "l1_radius = 3.0", "sparsity = 2\nl2 = 0.2")  # the first that an algorithm takes
 # The fewest settings that make a private run: of an algorithm by its name, of one that is not here by its partition.
-SETTINGS = {"single": "", "horizontal": "iterations = 3\nclip = 1.0\n", "vertical": "iterations = 3\n"}
+SETTINGS = {"single": "", "horizontal": "iterations = 3\nclip = 1.0\n", "vertical": "iterations = 3\n", "relational": "iterations = 3\n"}
 SCHEMA = "".join(f'[[column]]\nname = "c{j}"\ntype = "number"\nbound = 1\n' for j in range(COLUMNS))
 LABEL = '[[column]]\nname = "y"\ntype = "label"\nlevels = ["0", "1"]\n'
 
@@ -89,6 +89,29 @@ def fields(name, text):
             listed = {name: {"weight": column.get("weight", column.get("weights"))} for name, column in listed.items()}
         document["columns"] = listed
     return flat(document)
+
+
+USERS, FILMS = 7, 5
+JOINED = ('[labels]\nparty = "ratings"\ncolumn = "y"\n'
+          + "".join(f'[[party]]\nname = "{name}"\ndata = "{name}.csv"\nschema = "{name}.toml"\n' for name in ("ratings", "users", "films"))
+          + "".join(f'[[join]]\nleft = ["ratings.{one[:-1]}"]\nright = ["{one}.{one[:-1]}"]\n' for one in ("users", "films")))
+
+
+def tables(change=lambda table, row: row):
+    """Ratings of users and films, as `change` of a table's name and a row makes them."""
+    rows = [(i % USERS, i % FILMS, *values[:2], label) for i, (label, values) in enumerate(usual(1))]
+    users, films = [(u, round(0.3 * u - 1, 2)) for u in range(USERS)], [(f, round(0.1 * f, 2)) for f in range(FILMS)]
+    return [[change(name, row) for row in table] for name, table in (("ratings", rows), ("users", users), ("films", films))]
+
+
+def write_tables(folder, made):
+    for name, header, rows in zip(("ratings", "users", "films"), ("user,film,c0,c1,y", "user,c2", "film,c3"), made):
+        (folder / f"{name}.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    columns = ["[[column]]" + column for column in SCHEMA.split("[[column]]")[1:]]
+    key = '[[column]]\nname = "{}"\ntype = "key"\n'.format
+    (folder / "ratings.toml").write_text(key("user") + key("film") + columns[0] + columns[1] + LABEL)
+    (folder / "users.toml").write_text(key("user") + columns[2])
+    (folder / "films.toml").write_text(key("film") + columns[3])
 
 
 class Neighbours(CliTest):
@@ -286,6 +309,48 @@ class Neighbours(CliTest):
                 with self.subTest(algorithm=algorithm.name, noise=noise, unit="record"):
                     job = self.job(algorithm, model, "", "", labels + "epsilon = 1.0\n" + parties)
                     self.check(f"{algorithm.name} {noise} record", write, job, [same, *neighbours(same, "replace-one")])
+
+    def test_tables_that_join(self):
+        """Whatever changes in the rows of one unit, keys apart: a rating, a film, or a user with all ratings."""
+        def odd(row, label):
+            return (*row[:2], 1e6, -9, label)
+
+        others = {
+            "record": [tables(lambda t, row: odd(row, y) if t == "ratings" and row == tables()[0][3] else row) for y in (0, 1)],
+            'tuple"\ntable = "films': [tables(lambda t, row: (2, x) if t == "films" and row[0] == 2 else row) for x in (-1, 5)],
+            'entity"\nentity = "users.user': [tables(
+                lambda t, row: row if row[0] != 4 or t == "films" else odd(row, y) if t == "ratings" else (4, 9)) for y in (0, 1)],
+        }
+        joining = [algorithm for algorithm in private("single") if self.joins(algorithm, JOINED)]
+        self.assertEqual([algorithm.name for algorithm in joining], ["sgd"])
+        for algorithm in joining:
+            for unit, changed in others.items():
+                for more in ("", "most_rows = 3\n"):
+                    with self.subTest(algorithm=algorithm.name, unit=unit, more=more):
+                        job = self.job(algorithm, "l2 = 0.2", f'unit = "{unit}"\n{more}', "", JOINED)
+                        label = f"{algorithm.name} {unit.partition(chr(34))[0]} {more[:4]}"
+                        self.check(label, write_tables, job, [tables(), *changed])
+                        # Whatever a plan of tables says follows from keys and schemas.
+                        plans = [self.succeeds("plan", self.folder / f"{label.replace(' ', '-')}-{number}" / "job.toml", *form).stdout
+                                 for number in range(3) for form in ((), ("--json",))]
+                        self.assertEqual(plans[:2], plans[2:4])
+                        self.assertEqual(plans[:2], plans[4:])
+
+    def test_labels_of_tables_that_leave_with_noise(self):
+        """Labels alone: neighbours differ in one label, which a row of the join has or several."""
+        flipped = [tables(lambda t, row: (*row[:4], 1 - row[4]) if t == "ratings" and row == tables()[0][i] else row) for i in (0, 17)]
+        relational = [algorithm for algorithm in catalog() if algorithm.partition == "relational"]
+        self.assertGreaterEqual(len(relational), 2)
+        for algorithm in relational:
+            for noise in ("randomised-response", "laplace"):
+                with self.subTest(algorithm=algorithm.name, noise=noise):
+                    labels = JOINED.replace("[labels]\n", f'[labels]\nprivacy = "{noise}"\n')
+                    job = self.job(algorithm, "l2 = 0.2", 'unit = "label"\n', "", labels)
+                    self.check(f"{algorithm.name} {noise} tables", write_tables, job, [tables(), *flipped], claiming=("ratings",))
+
+    def joins(self, algorithm, parties):
+        (self.folder / "joins.toml").write_text(self.job(algorithm, "l2 = 0.2", "", "", parties))
+        return "trains on one table" not in self.run_parley("plan", self.folder / "joins.toml").stderr
 
     def refuses_to_keep(self, write, job):
         """Whether an algorithm has no exact parts to keep, and says so."""

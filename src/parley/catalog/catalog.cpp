@@ -17,6 +17,7 @@
 #include "parley/algorithms/horizontal/federated_newton.h"
 #include "parley/algorithms/relational/relational_admm.h"
 #include "parley/algorithms/relational/relational_sgd.h"
+#include "parley/algorithms/relational/unit_descent.h"
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
@@ -50,6 +51,13 @@ JoinTrainer exact_over_joins(Toml& section) {
   return [settings = algorithms::ExactSettings::read(section)](const algorithms::JoinedProblem& problem,
                                                                const Observer& observer) {
     return algorithms::exact_over_join(problem, settings, observer);
+  };
+}
+
+JoinTrainer sgd_over_joins(Toml& section) {
+  return [settings = algorithms::SgdSettings::read(section)](const algorithms::JoinedProblem& problem,
+                                                             const Observer& observer) {
+    return algorithms::sgd_over_join(problem, settings, observer);
   };
 }
 
@@ -89,6 +97,10 @@ std::optional<std::int64_t> steps_of_frank_wolfe(const Problem& problem) {
   return algorithms::suggested_steps(problem);
 }
 
+constexpr const char* kOneProcess =
+    ", since what an owner sends follows from all of its tuples; with all tables in one process (job.partition = "
+    "\"single\") sgd over the same [[join]] has one";
+
 // A deque: rows stay where they are when others are listed.
 std::deque<Row>& all() {
   static std::deque<Row> rows = {
@@ -127,6 +139,7 @@ std::deque<Row>& all() {
        .summary = "clipped gradients of Poisson samples",
        .source = "Abadi et al. 2016",
        .train = trains_by<algorithms::SgdSettings>(algorithms::sgd),
+       .train_over_join = sgd_over_joins,
        .can_be_private = true,
        .risk = risk_of_descent},
       {.name = "fed-iter-ht",
@@ -200,12 +213,16 @@ std::deque<Row>& all() {
        .partition = Partition::kRelational,
        .summary = "over a join of tables that nobody makes, a value per tuple travels",
        .source = "Xu et al. 2024, TablePuppet; Boyd et al. 2011, Section 7.3",
-       .federate = learns_from<algorithms::RelationalAdmm, Tables>},
+       .federate = learns_from<algorithms::RelationalAdmm, Tables>,
+       .private_instead = kOneProcess,
+       .noisy_labels = true},
       {.name = "relational-sgd",
        .partition = Partition::kRelational,
        .summary = "gradient steps over a join that nobody makes, aggregated by tuple",
        .source = "Xu et al. 2024, TablePuppet",
-       .federate = learns_from<algorithms::RelationalSgd, Tables>},
+       .federate = learns_from<algorithms::RelationalSgd, Tables>,
+       .private_instead = kOneProcess,
+       .noisy_labels = true},
   };
   return rows;
 }

@@ -38,6 +38,7 @@ struct Row {
   // Whether Problem::privacy (RowShare::privacy, ColumnShare::privacy) is honoured: then everything that the model
   // depends on leaves through the gate.
   bool can_be_private = false;
+  const char* private_instead = "";  // of one that cannot: what can be done in its place
   // Whether labels may leave with noise of their own: its loss is corrected for it (glm/unbiased.h).
   bool noisy_labels = false;
   bool private_smoothness = false;  // steps go by smoothness constants, which may be estimated and paid for

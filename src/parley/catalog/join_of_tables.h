@@ -18,6 +18,7 @@ class JoinOfTables {
   [[nodiscard]] algorithms::JoinedProblem problem(const glm::Objective& objective) const {
     return {features_, rows_, labels_, objective};
   }
+  [[nodiscard]] std::span<const algorithms::JoinedTable> rows() const { return rows_; }  // of each table
   // One table's, class by class, of those of all.
   [[nodiscard]] std::vector<double> weights_of(std::size_t table, std::span<const double> weights) const;
 

@@ -7,6 +7,7 @@
 #include "parley/catalog/catalog.h"
 #include "parley/catalog/federation.h"
 #include "parley/core/text.h"
+#include "parley/jobs/join_unit.h"
 
 namespace parley::catalog {
 
@@ -54,14 +55,16 @@ void Method::check(Toml& toml, const jobs::Job& job) const {
   if (job.labels.noise && !row_.noisy_labels)
     toml.table("labels").reject(
         "privacy", fmt::format("only {} learn from labels that left with noise", listed(&Row::noisy_labels, ", ")));
+  if (job.privacy && toml.has("privacy")) jobs::check_join_unit(toml, job);
   if (!jobs::protects_records(job)) return;
   if (job.privacy->smoothness == privacy::Smoothness::kPrivate && !row_.private_smoothness)
     toml.table("privacy").reject("smoothness", fmt::format("only {} take steps by smoothness constants; use \"bounds\"",
                                                            listed(&Row::private_smoothness, " and ")));
   if (!row_.can_be_private)
-    toml.reject("privacy", fmt::format("{} has no private form; these have: {}; without the [privacy] section the run "
-                                       "is not private and says so",
-                                       row_.name, listed(&Row::can_be_private, ", ")));
+    toml.reject("privacy",
+                fmt::format("{} has no private form{}; these have: {}; without the [privacy] section the run "
+                            "is not private and says so",
+                            row_.name, row_.private_instead, listed(&Row::can_be_private, ", ")));
 }
 
 const Method& method_of(const jobs::Job& job) {

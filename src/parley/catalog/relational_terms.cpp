@@ -1,24 +1,16 @@
 #include "parley/catalog/relational_terms.h"
 
-#include <algorithm>
-
 namespace parley::catalog {
 
-std::size_t label_table(const jobs::Job& job) {
-  const std::string& named = job.labels.party;
-  if (named.empty()) return static_cast<std::size_t>(job.tables.spec.edges.front().left);
-  if (const auto table = job.tables.find(named)) return *table;
-  const auto party = std::find_if(job.parties.begin(), job.parties.end(),
-                                  [&](const jobs::PartySection& each) { return each.name == named; });
-  return job.tables.table_of(static_cast<int>(party - job.parties.begin()));
-}
+using jobs::label_table;
 
 algorithms::RelationalTerms relational_terms(const jobs::Job& job) {
   algorithms::RelationalTerms terms{.join = job.tables.spec,
                                     .table_of_party = {},
                                     .label_table = static_cast<int>(label_table(job)),
                                     .null_tuple = {},
-                                    .most_rows = job.data.largest_join};
+                                    .most_rows = job.data.largest_join,
+                                    .label_noise = job.labels.noise};
   for (const jobs::JobTable& table : job.tables.tables) terms.null_tuple.push_back(table.indicator);
   for (std::size_t p = 0; p < job.parties.size(); ++p)
     terms.table_of_party.push_back(static_cast<int>(job.tables.table_of(static_cast<int>(p))));

@@ -24,7 +24,7 @@ const jobs::JobTable& table_of(const jobs::Job& job, int party) {
 }
 
 bool in_label_table(const jobs::Job& job, int party) {
-  return job.tables.table_of(party) == label_table(job);
+  return jobs::holds_labels(job, party);
 }
 
 // The last party of a table has the tuple of rows without one.
@@ -155,7 +155,12 @@ linalg::Matrix joined_features(const jobs::Job& job, const PartyTable& table) {
 }
 
 algorithms::TableShare Tables::share_of(const jobs::Job& job, const PartyTable& table) {
-  return {joined_features(job, table), table.train.labels.values, table.keys, table.terms.get(), table.number};
+  algorithms::TableShare share{joined_features(job, table), {}, table.keys, table.terms.get(), table.number};
+  if (table.noisy_labels)
+    share.noisy_labels = table.noisy_labels;
+  else
+    share.labels = table.train.labels.values;
+  return share;
 }
 
 Result<void> Tables::check(const jobs::Job& job) const {

@@ -72,9 +72,12 @@ void read_privacy(Toml settings, PrivacySection& section) {
   settings.number("epsilon", section.epsilon, above(0));
   if (settings.number("delta", section.delta, above(0)) && !(*section.delta < 1))
     settings.reject("delta", "must be below 1");
-  settings.choice<privacy::Unit>(
-      "unit", section.unit,
-      {{"record", privacy::Unit::kRecord}, {"label", privacy::Unit::kLabel}, {"client", privacy::Unit::kClient}});
+  settings.choice<privacy::Unit>("unit", section.unit,
+                                 {{"record", privacy::Unit::kRecord},
+                                  {"tuple", privacy::Unit::kTuple},
+                                  {"entity", privacy::Unit::kEntity},
+                                  {"label", privacy::Unit::kLabel},
+                                  {"client", privacy::Unit::kClient}});
   settings.choice<privacy::Neighbours>(
       "neighbours", section.neighbours,
       {{"replace-one", privacy::Neighbours::kReplaceOne}, {"add-remove", privacy::Neighbours::kAddRemove}});
@@ -90,6 +93,10 @@ void read_privacy(Toml settings, PrivacySection& section) {
   settings.number("derivative_bound", section.derivative_bound, above(0));
   std::int64_t records = 0;
   if (settings.integer("records", records, between(1, kMostRecords))) section.records = records;
+  settings.text("table", section.table);
+  settings.text("entity", section.entity);
+  std::int64_t rows = 0;
+  if (settings.integer("most_rows", rows, between(1, kMostRecords))) section.most_rows = rows;
   settings.text("ledger", section.ledger);
 }
 
@@ -328,7 +335,14 @@ std::string_view name(Partition partition) {
   return "?";
 }
 
+std::size_t label_table(const Job& job) {
+  const auto named = std::find_if(job.parties.begin(), job.parties.end(),
+                                  [&](const PartySection& each) { return each.name == job.labels.party; });
+  return job.tables.label_table(job.labels.party, static_cast<int>(named - job.parties.begin()));
+}
+
 bool holds_labels(const Job& job, int party) {
+  if (!job.tables.empty()) return job.tables.table_of(party) == label_table(job);
   return job.labels.party.empty() ? party == 0 : job.parties[static_cast<std::size_t>(party)].name == job.labels.party;
 }
 

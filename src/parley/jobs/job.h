@@ -49,6 +49,9 @@ struct PrivacySection {
   privacy::Smoothness smoothness = privacy::Smoothness::kBounds;
   std::optional<double> derivative_bound;  // R; absent: from the loss and the label's bound
   std::optional<std::int64_t> records;     // a public number of them: needed where the relation hides n
+  std::string table;                       // of a join, unit tuple: whose tuples
+  std::string entity;                      // of a join, unit entity: TABLE.COLUMN
+  std::optional<std::int64_t> most_rows;   // of a join: rows of a unit that are used; absent: all
   std::string ledger;                      // folder; empty: "ledger" beside the job
 };
 
@@ -127,6 +130,7 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
 
 // Whether the party holds the labels, where parties hold columns.
 bool holds_labels(const Job& job, int party);
+std::size_t label_table(const Job& job);  // of a job whose tables join
 // Whether whole records are protected, or clients. Where the unit is the label, features leave as they are.
 bool protects_records(const Job& job);
 // Whether the party releases something that it pays for.

@@ -172,6 +172,12 @@ std::optional<std::size_t> JobTables::find(std::string_view table) const {
   return static_cast<std::size_t>(at - tables.begin());
 }
 
+std::size_t JobTables::label_table(std::string_view named, int party) const {
+  if (named.empty()) return spec.edges.empty() ? 0 : static_cast<std::size_t>(spec.edges.front().left);
+  const auto table = find(named);
+  return table ? *table : table_of(party);
+}
+
 std::size_t JobTables::table_of(int party) const {
   const auto at = std::find_if(tables.begin(), tables.end(), [&](const JobTable& table) {
     return std::find(table.parties.begin(), table.parties.end(), party) != table.parties.end();

@@ -39,6 +39,8 @@ struct JobTables {
   [[nodiscard]] bool empty() const { return tables.empty(); }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view table) const;
   [[nodiscard]] std::size_t table_of(int party) const;
+  // The table with the labels: `named`, or that of the party that has this name; no name: the left one of the first clause.
+  [[nodiscard]] std::size_t label_table(std::string_view named, int party) const;
 };
 
 // Reads [[union]] and [[join]] of a job with these parties; mistakes are recorded in `toml`. Empty where it has neither.

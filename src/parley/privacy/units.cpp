@@ -28,6 +28,8 @@ std::string_view name(Unit unit) {
       return "record";
     case Unit::kTuple:
       return "tuple";
+    case Unit::kEntity:
+      return "entity";
     case Unit::kLabel:
       return "label";
     case Unit::kClient:

@@ -31,7 +31,7 @@ class Delta {
   double value_;
 };
 
-enum class Unit { kRecord, kTuple, kLabel, kClient };
+enum class Unit { kRecord, kTuple, kEntity, kLabel, kClient };
 enum class Neighbours { kReplaceOne, kAddRemove };
 enum class Against { kEveryone, kOutsiders };
 

@@ -30,6 +30,7 @@ struct ClipRule;
 struct Contributions;
 struct Hamming;
 struct LabelRule;
+struct UnitContributions;
 
 template <class>
 inline constexpr bool kNever = false;  // makes a static_assert speak when a forbidden function is used
@@ -143,6 +144,7 @@ struct SensitivityBound {
   friend Result<Sensitive<GridVector, L1>> clipped_sum(const Private<Numbers>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<Numbers>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<UnitContributions>&, const ClipRule&);
   friend Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_values(const Private<Numbers>&, const ClipRule&);

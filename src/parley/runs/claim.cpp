@@ -37,13 +37,23 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
   std::string text =
       fmt::format("(epsilon {}, delta {}) differential privacy for one {}, {} neighbours, against {}. {}",
                   privacy::rounded_up(report.epsilon, 4), privacy::rounded_up(report.delta, 3),
-                  privacy::name(report.unit), privacy::name(report.neighbours), against_whom(report),
+                  report.unit_in_full.empty() ? privacy::name(report.unit) : std::string_view(report.unit_in_full),
+                  privacy::name(report.neighbours), against_whom(report),
                   privacy::in_words(report.epsilon, report.delta, report.neighbours, report.unit));
   if (report.neighbours == privacy::Neighbours::kAddRemove)
     text +=
         " How many records there are is covered too: the number that the job states stands for it, and tables of up to "
         "four times as many "
         "are meant.";
+  if (!report.unit_in_full.empty()) {
+    text +=
+        " It covers the features and labels of all rows of the join that the " +
+        std::string(privacy::name(report.unit)) +
+        " is in. Keys are taken as public: which rows join, and how many. Nothing is claimed for a tuple of another "
+        "table, which may be in rows of many.";
+    if (report.most_rows)
+      text += fmt::format(" At most {} of the rows of each are used.", with_commas(*report.most_rows));
+  }
   if (report.unit == privacy::Unit::kClient)
     text +=
         " It holds against the coordinator and any one other client together, computationally: parts of a sum are "

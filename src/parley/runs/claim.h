@@ -48,9 +48,11 @@ struct PrivacyReport {
   privacy::Budget budget;    // of the data set, over all runs
   double spent_epsilon = 0;  // of it, this run included
   double spent_delta = 0;
-  std::string statement;            // for people
-  std::vector<std::string> chosen;  // settings, by private tuning: released
-  double run_epsilon = 0;           // of each run of a search
+  std::string statement;                  // for people
+  std::string unit_in_full;               // of a join: whose tuples, or which key
+  std::optional<std::int64_t> most_rows;  // of a join: that a unit has
+  std::vector<std::string> chosen;        // settings, by private tuning: released
+  double run_epsilon = 0;                 // of each run of a search
   std::vector<std::string> notes;
 };
 

@@ -69,8 +69,9 @@ Result<void> check_schema(const jobs::Job& job, const data::Dataset& train) {
 
 // n itself, or what the job states where the relation hides it. That n is within the grids' margin is checked there.
 Result<std::size_t> public_records(const jobs::Job& job, std::size_t rows) {
-  if (job.privacy->unit == privacy::Unit::kClient)
-    return static_cast<std::size_t>(job.privacy->records.value_or(1));  // open_site
+  // Clients, or the units of a join: counted by open_site(), PrivateJoin.
+  if (job.privacy->unit == privacy::Unit::kClient || (!job.tables.empty() && job.privacy->records))
+    return static_cast<std::size_t>(job.privacy->records.value_or(1));
   const auto stated = job.parties.front().records ? job.parties.front().records : job.privacy->records;
   if (job.privacy->neighbours == privacy::Neighbours::kAddRemove) {
     if (!stated)
@@ -85,6 +86,26 @@ Result<std::size_t> public_records(const jobs::Job& job, std::size_t rows) {
         fmt::format("{}", *stated)));
   return rows;
 }
+
+std::optional<std::size_t> stated_count(const jobs::PrivacySection& section, const PublicFacts& facts) {
+  return section.neighbours == privacy::Neighbours::kAddRemove ? std::optional(facts.records) : std::nullopt;
+}
+
+// An entity's data set is TABLE.COLUMN, whose tuples are those of TABLE. Names may have dots of their own: what could be
+// the same table is taken for it.
+bool may_share_data(const privacy::Purse& one, const privacy::Purse& other) {
+  const auto first_name = [](const privacy::Purse& purse) {
+    return purse.data_set.substr(0, purse.data_set.find('.'));
+  };
+  const bool entities = one.unit == privacy::Unit::kEntity || other.unit == privacy::Unit::kEntity;
+  return one.data_set == other.data_set || (entities && first_name(one) == first_name(other));
+}
+
+std::string hexadecimal(std::uint64_t number) {
+  return fmt::format("{:016x}", number);
+}
+
+}  // namespace
 
 Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& train, const linalg::Matrix& features) {
   PARLEY_CHECK(check_schema(job, train));
@@ -104,22 +125,13 @@ Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& trai
     squares += facts.column_bounds.back() * facts.column_bounds.back();
   }
   facts.row_bound = job.data.unit_rows ? 1.0 : std::sqrt(squares);
+  if (!job.tables.empty() && train.labels.values.empty()) return facts;  // another table's
   facts.label_bound = public_label_bound(job, train);
   if (!std::isfinite(facts.label_bound))
     return fail(bad_input({job.file, 0, "data.label_bound"},
                           "a private run needs a public bound of the label, here or in the schema"));
   return facts;
 }
-
-std::optional<std::size_t> stated_count(const jobs::PrivacySection& section, const PublicFacts& facts) {
-  return section.neighbours == privacy::Neighbours::kAddRemove ? std::optional(facts.records) : std::nullopt;
-}
-
-std::string hexadecimal(std::uint64_t number) {
-  return fmt::format("{:016x}", number);
-}
-
-}  // namespace
 
 double default_derivative_bound(glm::Task task, double label_bound) {
   switch (task) {
@@ -222,14 +234,14 @@ Result<void> PrivateSite::check_other_purses() {
   for (const privacy::Spent& spent : purses)
     if (spent.purse == purse_ && spent.budget) return {};
   for (const privacy::Spent& spent : purses)
-    if (spent.purse.data_set == purse_.data_set && spent.charges > 0)
+    if (may_share_data(spent.purse, purse_) && spent.charges > 0)
       return fail(Error{
           Fault::kBudgetEnded,
           fmt::format(
               "data set '{}' was charged for one {} under {} neighbours before, and costs for one {} under {} are not "
               "counted there; parley ledger budget {} --data-set {} --unit {} --neighbours {} sets a budget of their "
               "own",
-              printable(purse_.data_set), privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
+              printable(spent.purse.data_set), privacy::name(spent.purse.unit), privacy::name(spent.purse.neighbours),
               privacy::name(purse_.unit), privacy::name(purse_.neighbours), section_.ledger, printable(purse_.data_set),
               privacy::name(purse_.unit), privacy::name(purse_.neighbours))});
   return {};

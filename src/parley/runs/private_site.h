@@ -33,6 +33,9 @@ struct PublicFacts {
   double label_bound = 1;
 };
 
+// Of one table of the job, whose only party this is.
+Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& train, const linalg::Matrix& features);
+
 // Which run the site pays for, and who limits what it may cost. By default a run of its own, within a budget that the
 // job sets where the ledger has none.
 struct PaidRun {

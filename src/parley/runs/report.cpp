@@ -162,6 +162,10 @@ Json to_json(const PrivacyReport& privacy) {
                                                      {"spent_epsilon", finite(privacy.spent_epsilon)},
                                                      {"spent_delta", privacy.spent_delta}}},
             {"statement", privacy.statement}};
+  if (!privacy.unit_in_full.empty()) {
+    json["unit_in_full"] = privacy.unit_in_full;
+    json["most_rows"] = privacy.most_rows ? Json(*privacy.most_rows) : Json(nullptr);
+  }
   if (!privacy.chosen.empty())
     json["tuned"] = {{"settings", privacy.chosen}, {"epsilon_of_a_run", privacy.run_epsilon}};
   return json;

@@ -9,6 +9,7 @@
 #include "parley/glm/metrics.h"
 #include "parley/models/joined_margins.h"
 #include "parley/runs/member.h"
+#include "parley/runs/private_join.h"
 #include "parley/runs/stopwatch.h"
 
 namespace parley::runs {
@@ -46,13 +47,26 @@ Result<Outcome> run_joined(const jobs::Job& job, const catalog::Sources& sources
   if (watch.phase) watch.phase(Training{});
   const Stopwatch training;
   const glm::Objective objective = catalog::objective_of(job, catalog::classes_of(introductions));
-  PARLEY_TRY(outcome.fit, catalog::method_of(job).train_over_join(joined.problem(objective), watch.observer));
-  if (outcome.fit.stop == algorithms::Stop::kInterrupted && outcome.fit.iterations == 0) return fail(stopped_early());
+  algorithms::JoinedProblem problem = joined.problem(objective);
+  std::optional<PrivateJoin> kept;
+  if (job.privacy) {
+    PARLEY_TRY(kept, PrivateJoin::open(job, own, joined, objective));
+    problem.privacy = &kept->terms();
+    problem.units = kept->units();
+  }
+  PARLEY_TRY(outcome.fit, catalog::method_of(job).train_over_join(problem, watch.observer));
+  if (kept) {
+    PARLEY_TRY(outcome.privacy, kept->report(job));
+    outcome.notes.insert(outcome.notes.end(), outcome.privacy->notes.begin(), outcome.privacy->notes.end());
+  }
+  if (!job.privacy && outcome.fit.stop == algorithms::Stop::kInterrupted && outcome.fit.iterations == 0)
+    return fail(stopped_early());
   outcome.train_seconds = training.seconds();
   for (std::size_t p = 0; p < members.size(); ++p) {
     const std::vector<double> weights =
         joined.weights_of(job.tables.table_of(static_cast<int>(p)), outcome.fit.weights);
     PARLEY_TRY(outcome.parts.emplace_back(), catalog::part_of_table(job, introductions[p], weights));
+    if (outcome.privacy) stamp(*outcome.privacy, outcome.parts.back().provenance);
   }
   outcome.trained = outcome.parts.front();
   std::vector<const data::Dataset*> train, test;

@@ -51,4 +51,18 @@ double loss_of_nothing(const glm::Objective& objective, double label_bound) {
   return 1;
 }
 
+double derivative_at_zero(const glm::Objective& objective, double label_bound) {
+  switch (objective.task) {
+    case glm::Task::kLinear:
+      return label_bound;
+    case glm::Task::kLogistic:
+      return 0.5;
+    case glm::Task::kSquaredHinge:
+      return 2;
+    case glm::Task::kSoftmax:
+      return std::sqrt(1 - 1.0 / objective.classes);
+  }
+  return 1;
+}
+
 }  // namespace parley::algorithms

@@ -43,4 +43,7 @@ double total_curvature(const glm::Objective& objective);
 // The mean loss of W = 0; of least squares for labels whose deviation is a third of their bound.
 double loss_of_nothing(const glm::Objective& objective, double label_bound);
 
+// The norm of a record's derivative at W = 0, at most.
+double derivative_at_zero(const glm::Objective& objective, double label_bound);
+
 }  // namespace parley::algorithms

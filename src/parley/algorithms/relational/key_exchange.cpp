@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "parley/algorithms/vertical/label_release.h"
+
 namespace parley::algorithms {
 
 namespace {
@@ -26,7 +28,11 @@ void append(const SentKey& sent, KeyColumns& key) {
     key.digests.push_back({std::bit_cast<std::uint64_t>(sent[at]), std::bit_cast<std::uint64_t>(sent[at + 1])});
 }
 
-bool is_label(const glm::Objective& objective, double label) {
+bool is_label(const RelationalTerms& tables, const glm::Objective& objective, double label) {
+  if (tables.label_noise && objective.task != glm::Task::kLinear) {
+    const bool two = tables.label_noise->mechanism == privacy::LabelNoise::Mechanism::kRandomisedResponse;
+    return two ? std::abs(label) == response_scale(tables.label_noise->epsilon) : std::isfinite(label);
+  }
   switch (objective.task) {
     case glm::Task::kLinear:
       return std::isfinite(label);
@@ -51,6 +57,19 @@ std::vector<SentKey> sent_keys(std::span<const data::KeyColumns> keys) {
     }
   }
   return all;
+}
+
+Result<void> reserve_labels(const TableShare& share, bool asked, privacy::Gate& gate) {
+  if (asked || !share.noisy_labels || !share.noisy_labels->alone()) return {};
+  PARLEY_TRY(const privacy::Event event, share.noisy_labels->event());
+  PARLEY_CHECK(gate.reserve({.once = {event}}, *share.noisy_labels->alone()));
+  return {};
+}
+
+Result<privacy::Released<std::vector<double>>> sent_labels(const TableShare& share, privacy::Gate& gate) {
+  PARLEY_CHECK(reserve_labels(share, false, gate));
+  if (share.noisy_labels) return share.noisy_labels->release(gate);
+  return gate.unprotected(privacy::Private(share.labels));
 }
 
 std::vector<std::size_t> key_counts(const data::JoinSpec& join) {
@@ -79,7 +98,7 @@ Result<void> check_sent(const RelationalTerms& tables, const glm::Objective& obj
     return sent.labels->empty() ? Result<void>{} : fail(failed("it holds labels, which are another table's"));
   if (sent.labels->size() != records)
     return fail(failed("it does not have one label for each tuple that the party introduced"));
-  if (!std::all_of(sent.labels->begin(), sent.labels->end(), [&](double y) { return is_label(objective, y); }))
+  if (!std::all_of(sent.labels->begin(), sent.labels->end(), [&](double y) { return is_label(tables, objective, y); }))
     return fail(failed("it holds labels that are not classes"));
   return {};
 }

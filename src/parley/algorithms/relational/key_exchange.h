@@ -1,5 +1,6 @@
 // How the coordinator of a relational run learns which tuples join: every party sends the digests of its keys, once, and
-// the parties of the label table the labels of their tuples.
+// the parties of the label table the labels of their tuples: as they are, or with noise that is drawn once for a tuple,
+// however many rows of the join use it (vertical/label_release.h). Then targets stand in the place of labels.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,12 +10,18 @@
 #include "parley/algorithms/relational/table_share.h"
 #include "parley/core/result.h"
 #include "parley/glm/objective.h"
+#include "parley/privacy/gate.h"
 
 namespace parley::algorithms {
 
 // On the wire a key is its form, then two numbers for each tuple.
 using SentKey = std::vector<std::int64_t>;
 std::vector<SentKey> sent_keys(std::span<const data::KeyColumns> keys);
+
+// What labels that leave with noise cost. `asked`: they have left.
+Result<void> reserve_labels(const TableShare& share, bool asked, privacy::Gate& gate);
+// Charges that, then draws. Once in a run.
+Result<privacy::Released<std::vector<double>>> sent_labels(const TableShare& share, privacy::Gate& gate);
 
 struct SentTuples {
   int party = 0;

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "parley/algorithms/parts/check.h"
-#include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/table_sums.h"
+#include "parley/algorithms/vertical/label_release.h"
 #include "parley/linalg/vectors.h"
 #include "parley/privacy/masking/pairwise_masks.h"
 
@@ -56,6 +56,7 @@ RelationalSettings RelationalSettings::read(Toml& settings) {
 
 Result<RelationalAdmm> RelationalAdmm::make(const RunTerms& terms, const RelationalSettings& settings) {
   PARLEY_CHECK(algorithms::check(terms.objective, kRefused));
+  if (terms.label_noise) PARLEY_CHECK(LabelRelease::check(terms.objective.task, *terms.label_noise));
   if (!terms.relational)
     return fail(bad_input({.field = "job.partition"}, "relational-admm trains over tables that [[join]] joins"));
   const bool one_by_one = settings.order == TableOrder::kGaussSeidel;
@@ -77,7 +78,8 @@ Result<RelationalAdmm> RelationalAdmm::make(const RunTerms& terms, const Relatio
 }
 
 Result<void> RelationalAdmm::check_private(const RunTerms&, const RelationalSettings&) {
-  return fail(bad_input({.field = "privacy"}, "relational-admm has no private form: use relational-sgd"));
+  return fail(bad_input({.field = "privacy"},
+                        "relational-admm has no private form: what travels for each tuple depends on all of them"));
 }
 
 std::int64_t RelationalAdmm::most_rounds() const {

@@ -53,6 +53,7 @@
 #include "parley/algorithms/parts/federated.h"
 #include "parley/algorithms/parts/mask_keys.h"
 #include "parley/algorithms/relational/joined_rows.h"
+#include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/relational_settings.h"
 #include "parley/algorithms/relational/row_losses.h"
 #include "parley/algorithms/relational/table_share.h"
@@ -168,7 +169,9 @@ class RelationalAdmm {
   static Result<RelationalAdmm> make(const RunTerms& terms, const RelationalSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const RelationalSettings& settings);
   [[nodiscard]] std::int64_t most_rounds() const;
-  [[nodiscard]] Result<void> reserve(const TableShare&, Memory&, privacy::Gate&) const { return {}; }
+  [[nodiscard]] Result<void> reserve(const TableShare& share, Memory& memory, privacy::Gate& gate) const {
+    return reserve_labels(share, memory.asked_for_keys, gate);
+  }
 
   Result<Iterate> begin(std::span<const PartyFacts> parties);
   [[nodiscard]] std::size_t largest_reply(std::span<const PartyFacts> parties) const;

@@ -53,12 +53,20 @@ Result<privacy::Released<Reply>> RelationalAdmm::keys(const TableShare& share, M
                                                       privacy::Gate& gate) const {
   if (memory.asked_for_keys) return fail(wrong("asks for keys, which it gets once, before everything else"));
   memory.asked_for_keys = true;
-  Reply reply{.keys = sent_keys(share.keys), .labels = share.labels};
+  PARLEY_TRY(const auto labels, sent_labels(share, gate));
+  Reply reply{.keys = sent_keys(share.keys)};
   if (is_split(share.party) && settings_.sums == UnionSums::kMasked) {
     PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
     reply.mask_key = key.value();
   }
-  return gate.unprotected(privacy::Private(std::move(reply)));
+  PARLEY_TRY(const auto others, gate.unprotected(privacy::Private(std::move(reply))));
+  return privacy::derive(
+      [](const Reply& rest, const std::vector<double>& targets) {
+        Reply whole = rest;
+        whole.labels = targets;
+        return whole;
+      },
+      others, labels);
 }
 
 // The sums of a new epoch.

@@ -11,15 +11,21 @@
 // travels, so a step costs each owner at most as many numbers each way as it has tuples in B. After every pass (1/q steps)
 // the owners send h of all used tuples, and the coordinator knows the objective.
 //
+// A table that several parties hold by rows (a union) has one theta: each party sends X_q'Y_q under masks that cancel in
+// the sum (table_sums.h), all get the sum in a second round of the step, make it and send their own h.
+//
 // Which rows B has follows from the job's seed: it hides nothing.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "parley/algorithms/parts/federated.h"
+#include "parley/algorithms/parts/mask_keys.h"
 #include "parley/algorithms/relational/joined_rows.h"
+#include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/row_losses.h"
 #include "parley/algorithms/relational/table_share.h"
 #include "parley/core/toml.h"
@@ -42,19 +48,23 @@ class RelationalSgd {
     std::vector<linalg::Index> wanted;  // slots whose h comes back
     std::vector<double> sums;           // Y of `batch`
     double squares = 0;                 // |theta|^2
+    // Of a table of several parties.
+    std::vector<std::string> mask_keys;
+    std::vector<double> shared;  // X'Y, class by class
     static void fields(auto& self, auto&& visit) {
-      visit(self.rows, self.values, self.batch, self.wanted, self.sums, self.squares);
+      visit(self.rows, self.values, self.batch, self.wanted, self.sums, self.squares, self.mask_keys, self.shared);
     }
   };
   struct Iterate {
     bool joined = false;
     std::int64_t seed = 0;  // that the samples follow from
     std::int64_t step = 0;  // done
+    bool summed = false;    // of the step that is next: tables of several parties know their X'Y
     std::vector<TableState> tables;
     std::vector<double> labels;  // of each slot of the label table
     double objective = 0;        // of the last full pass
     static void fields(auto& self, auto&& visit) {
-      visit(self.joined, self.seed, self.step, self.tables, self.labels, self.objective);
+      visit(self.joined, self.seed, self.step, self.summed, self.tables, self.labels, self.objective);
     }
   };
   struct Task {
@@ -64,8 +74,11 @@ class RelationalSgd {
     std::vector<linalg::Index> tuples;  // of the sums; empty: as before
     std::vector<linalg::Index> wanted;  // empty: as before
     std::vector<double> sums;
+    std::vector<std::string> mask_keys;  // of all parties of the table, in the first step
+    std::vector<double> shared;          // X'Y of the whole table
     static void fields(auto& self, auto&& visit) {
-      visit(self.asks_for_keys, self.classes, self.step, self.tuples, self.wanted, self.sums);
+      visit(self.asks_for_keys, self.classes, self.step, self.tuples, self.wanted, self.sums, self.mask_keys,
+            self.shared);
     }
   };
   struct Reply {
@@ -73,7 +86,11 @@ class RelationalSgd {
     std::vector<double> labels;
     std::vector<double> values;  // h of what was wanted
     double squares = 0;
-    static void fields(auto& self, auto&& visit) { visit(self.keys, self.labels, self.values, self.squares); }
+    std::string mask_key;
+    std::vector<std::int64_t> words;  // of X_q'Y_q, masked
+    static void fields(auto& self, auto&& visit) {
+      visit(self.keys, self.labels, self.values, self.squares, self.mask_key, self.words);
+    }
   };
   struct Memory {
     std::vector<double> weights;  // theta, class by class
@@ -81,8 +98,10 @@ class RelationalSgd {
     std::int64_t answered = 0;  // steps
     std::vector<linalg::Index> tuples;
     std::vector<linalg::Index> wanted;
+    MaskKeys masks;
+    bool waits = false;  // for the sum over the table's parties
     static void fields(auto& self, auto&& visit) {
-      visit(self.weights, self.asked_for_keys, self.answered, self.tuples, self.wanted);
+      visit(self.weights, self.asked_for_keys, self.answered, self.tuples, self.wanted, self.masks, self.waits);
     }
   };
   using Data = TableShare;
@@ -90,8 +109,10 @@ class RelationalSgd {
 
   static Result<RelationalSgd> make(const RunTerms& terms, const RelationalSgdSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const RelationalSgdSettings& settings);
-  [[nodiscard]] std::int64_t most_rounds() const { return settings_.steps + 1; }
-  [[nodiscard]] Result<void> reserve(const TableShare&, Memory&, privacy::Gate&) const { return {}; }
+  [[nodiscard]] std::int64_t most_rounds() const { return settings_.steps * (has_union() ? 2 : 1) + 1; }
+  [[nodiscard]] Result<void> reserve(const TableShare& share, Memory& memory, privacy::Gate& gate) const {
+    return reserve_labels(share, memory.asked_for_keys, gate);
+  }
 
   Result<Iterate> begin(std::span<const PartyFacts> parties);
   [[nodiscard]] std::size_t largest_reply(std::span<const PartyFacts> parties) const;
@@ -108,24 +129,46 @@ class RelationalSgd {
 
  private:
   RelationalSgd(const RunTerms& terms, const RelationalSgdSettings& settings)
-      : objective_(terms.objective), settings_(settings), seed_(terms.seed), tables_(terms.relational) {}
+      : objective_(terms.objective),
+        settings_(settings),
+        seed_(terms.seed),
+        run_(terms.run),
+        tables_(terms.relational) {}
 
   [[nodiscard]] RowLoss loss() const { return {objective_.task, static_cast<std::size_t>(objective_.classes)}; }
   [[nodiscard]] std::size_t table_of(int party) const {
     return static_cast<std::size_t>(tables_->table_of_party[static_cast<std::size_t>(party)]);
   }
   [[nodiscard]] bool takes_part(int party) const { return trained_[table_of(party)]; }
+  [[nodiscard]] bool has_union() const { return tables_->table_of_party.size() > tables_->join.tables.size(); }
+  [[nodiscard]] bool is_split(int party) const { return tables_->holders_with(party).size() > 1; }
+  [[nodiscard]] bool asks(const Iterate& iterate, int party) const {
+    return !iterate.joined || (takes_part(party) && (!iterate.summed || is_split(party)));
+  }
+  // Those of these slots whose tuples the party has, as a part of them, and the number of its first tuple.
+  struct Own {
+    RowRange slots;
+    linalg::Index first = 0;
+  };
+  [[nodiscard]] Own own(const TableState& table, const std::vector<linalg::Index>& slots, int party) const;
   // Whether h of all used tuples is there before the step, or comes back from it.
   [[nodiscard]] bool is_full_before(std::int64_t step) const;
   [[nodiscard]] std::vector<linalg::Index> rows_of(const Iterate& iterate, std::int64_t step) const;  // B
+  // At a party.
+  Result<privacy::Released<Reply>> keys(const TableShare& share, Memory& memory, privacy::Gate& gate) const;
+  Result<void> remember(const Task& task, const TableShare& share, Memory& memory) const;
+  Result<privacy::Released<Reply>> summand(const Task& task, const TableShare& share, std::span<const double> moments,
+                                           Memory& memory, privacy::Gate& gate) const;
   [[nodiscard]] Result<Iterate> join(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   void begin_step(Iterate& iterate) const;
 
   glm::Objective objective_;
   RelationalSgdSettings settings_;
   std::uint64_t seed_;
+  std::string run_;  // at a party: names the run, for masks
   std::shared_ptr<const RelationalTerms> tables_;
   std::vector<std::int64_t> records_;  // of each party
+  std::vector<std::size_t> columns_;   // of each table, with those that the job adds
   std::vector<bool> trained_;          // tables that have a column
 };
 static_assert(Federated<RelationalSgd>);

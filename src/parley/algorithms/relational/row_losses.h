@@ -1,4 +1,5 @@
-// The losses of a join's rows, at margins whose classes are neighbours.
+// The losses of a join's rows, at margins whose classes are neighbours. Labels may be targets that left with noise, for
+// which squared and logistic losses are corrected (glm/unbiased.h).
 #pragma once
 #include <cstddef>
 #include <span>

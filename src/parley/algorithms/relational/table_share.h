@@ -1,13 +1,16 @@
 // What one party of a relational run holds, and what all of them know of the tables.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "parley/data/join.h"
 #include "parley/linalg/matrix.h"
+#include "parley/privacy/label_noise.h"
 
 namespace parley::algorithms {
 
+class LabelRelease;   // vertical/label_release.h
 struct PrivateTerms;  // private_terms.h
 
 // A table, or one party's part of a table that is split by rows.
@@ -17,6 +20,7 @@ struct TableShare {
   std::vector<data::KeyColumns> keys;     // digests, as RelationalTerms::join numbers the keys of the table
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
   int party = 0;                          // number in the job's list
+  std::shared_ptr<const LabelRelease> noisy_labels{};  // where `labels` leave with noise of their own
 };
 
 // The tables of a job, in the order of the join's; known to everyone.
@@ -28,6 +32,7 @@ struct RelationalTerms {
   // Where not (or where this is empty), they get nothing of the table.
   std::vector<bool> null_tuple;
   std::int64_t most_rows = data::kLargestJoin;
+  std::optional<privacy::LabelNoise> label_noise{};  // that they leave with
 
   // Parties that hold the party's table, in their order.
   [[nodiscard]] std::vector<int> holders_with(int party) const {

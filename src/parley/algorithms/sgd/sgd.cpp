@@ -145,21 +145,6 @@ class Report final : public LinearWatch {
   Recorder record_;
 };
 
-// The norm of a record's derivative at W = 0, at most.
-double derivative_at_zero(const Problem& problem, const PrivateTerms& terms) {
-  switch (problem.objective.task) {
-    case glm::Task::kLinear:
-      return terms.label_bound;
-    case glm::Task::kLogistic:
-      return 0.5;
-    case glm::Task::kSquaredHinge:
-      return 2;
-    case glm::Task::kSoftmax:
-      return std::sqrt(1 - 1.0 / problem.objective.classes);
-  }
-  return 1;
-}
-
 // Of the data in the open, of public numbers under privacy.
 SgdShape shape_of(const Problem& problem) {
   const double constant = problem.objective.intercept == glm::Intercept::kNone ? 0.0 : 1.0;
@@ -174,7 +159,7 @@ SgdShape shape_of(const Problem& problem) {
   shape.records = terms.records();
   shape.row_norm = std::sqrt(terms.row_bound * terms.row_bound + constant);
   shape.target = terms.target;
-  shape.derivative_bound = std::min(terms.derivative_bound, derivative_at_zero(problem, terms));
+  shape.derivative_bound = std::min(terms.derivative_bound, derivative_at_zero(problem.objective, terms.label_bound));
   shape.margin_scale = problem.objective.task == glm::Task::kLinear ? terms.label_bound : 1.0;
   shape.coordinates = problem.objective.classes * (static_cast<double>(problem.features.cols()) + constant);
   shape.total_curvature = total_curvature(problem.objective);

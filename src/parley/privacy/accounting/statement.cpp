@@ -20,10 +20,15 @@ std::string rounded_up(double value, int digits) {
 }
 
 std::string in_words(double epsilon, double delta, Neighbours neighbours, Unit unit) {
-  const char* somebody = unit == Unit::kClient ? "client" : "person";
-  const char* theirs = unit == Unit::kClient  ? "client's table"
-                       : unit == Unit::kLabel ? "person's label"
-                                              : "person's record";
+  const char* somebody = unit == Unit::kClient   ? "client"
+                         : unit == Unit::kTuple  ? "tuple"
+                         : unit == Unit::kEntity ? "entity"
+                                                 : "person";
+  const char* theirs = unit == Unit::kClient   ? "client's table"
+                       : unit == Unit::kLabel  ? "person's label"
+                       : unit == Unit::kTuple  ? "tuple"
+                       : unit == Unit::kEntity ? "entity's rows"
+                                               : "person's record";
   const std::string what = fmt::format("one {}", unit == Unit::kClient ? "client's whole table" : theirs);
   const std::string change = neighbours == Neighbours::kReplaceOne
                                  ? "Counted for " + what + " being replaced by any other (replace-one)."

@@ -22,7 +22,7 @@ std::string linked(const std::string& previous, const Entry& entry) {
 }
 
 std::optional<Unit> unit_named(std::string_view text) {
-  for (const Unit unit : {Unit::kRecord, Unit::kTuple, Unit::kLabel, Unit::kClient})
+  for (const Unit unit : {Unit::kRecord, Unit::kTuple, Unit::kEntity, Unit::kLabel, Unit::kClient})
     if (name(unit) == text) return unit;
   return std::nullopt;
 }

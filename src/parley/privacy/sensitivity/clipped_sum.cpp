@@ -62,6 +62,53 @@ Result<ScalarSum> scalar_sum(const std::vector<double>& values, const ClipRule& 
   return ScalarSum{{{sum}, rule.grain}, per_record(rule, static_cast<double>(largest))};
 }
 
+struct VectorSum {
+  GridVector sum;
+  double sensitivity;
+};
+
+Result<VectorSum> vector_sum(const UnitContributions& given, const ClipRule& rule) {
+  const std::size_t m = given.dimensions;
+  if (m == 0) return fail(bad_input({.field = "dimensions"}, "must be at least 1", "0"));
+  PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.units));
+  // Rounding moves each coordinate by at most 1/2; the room covers the rounding of the norm and of the factor below,
+  // which the integer check then holds to, and once more the rounding of that check.
+  const double checked =
+      (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * norm_room(m);
+  const double limit = checked * checked;
+  std::vector<std::int64_t> sum(m, 0);
+  std::vector<std::int64_t> counts(m);
+  for (std::size_t i = 0; i < given.units; ++i) {
+    const std::span<const double> values = given.of(i);
+    if (values.size() != m) continue;  // fails closed
+    double largest_entry = 0;
+    bool finite = true;
+    for (const double value : values) {
+      finite = finite && std::isfinite(value);
+      largest_entry = std::max(largest_entry, std::abs(value));
+    }
+    if (!finite) continue;
+    // Scaled by the largest entry so that squares neither overflow nor vanish.
+    double squares = 0;
+    for (std::size_t k = 0; k < m && largest_entry > 0; ++k) {
+      const double part = values[k] / largest_entry;
+      squares += part * part;
+    }
+    const double norm = largest_entry * std::sqrt(squares);
+    double integer_squares = 0;
+    for (std::size_t k = 0; k < m; ++k) {
+      // norm may overflow to infinity for huge entries: divide first.
+      const double kept =
+          norm <= rule.bound ? values[k] : (values[k] / largest_entry) / std::sqrt(squares) * rule.bound;
+      counts[k] = clipped_count(kept, largest, rule.grain);
+      integer_squares += static_cast<double>(counts[k]) * static_cast<double>(counts[k]);
+    }
+    if (!(integer_squares <= limit)) continue;  // cannot happen; a bound that did not hold must not pass
+    for (std::size_t k = 0; k < m; ++k) sum[k] += counts[k];
+  }
+  return VectorSum{{std::move(sum), rule.grain}, per_record(rule, checked * norm_room(m))};
+}
+
 struct OnePerRecord {
   GridVector grid;
   double sensitivity;
@@ -94,42 +141,15 @@ Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions
   const std::size_t m = given.dimensions;
   if (m == 0 || given.values.size() % m != 0)
     return fail(bad_input({.field = "dimensions"}, "must divide the number of values", fmt::format("{}", m)));
-  PARLEY_TRY(const std::int64_t largest, largest_count(rule, given.values.size() / m));
-  // Rounding moves each coordinate by at most 1/2; the room covers the rounding of the norm and of the factor below,
-  // which the integer check then holds to, and once more the rounding of that check.
-  const double checked =
-      (std::ldexp(rule.bound, -rule.grain.exponent) + 0.5 * std::sqrt(static_cast<double>(m))) * norm_room(m);
-  const double limit = checked * checked;
-  std::vector<std::int64_t> sum(m, 0);
-  std::vector<std::int64_t> counts(m);
-  for (std::size_t i = 0; i < given.values.size(); i += m) {
-    double largest_entry = 0;
-    bool finite = true;
-    for (std::size_t k = 0; k < m; ++k) {
-      finite = finite && std::isfinite(given.values[i + k]);
-      largest_entry = std::max(largest_entry, std::abs(given.values[i + k]));
-    }
-    if (!finite) continue;
-    // Scaled by the largest entry so that squares neither overflow nor vanish.
-    double squares = 0;
-    for (std::size_t k = 0; k < m && largest_entry > 0; ++k) {
-      const double part = given.values[i + k] / largest_entry;
-      squares += part * part;
-    }
-    const double norm = largest_entry * std::sqrt(squares);
-    double integer_squares = 0;
-    for (std::size_t k = 0; k < m; ++k) {
-      // norm may overflow to infinity for huge entries: divide first.
-      const double kept = norm <= rule.bound ? given.values[i + k]
-                                             : (given.values[i + k] / largest_entry) / std::sqrt(squares) * rule.bound;
-      counts[k] = clipped_count(kept, largest, rule.grain);
-      integer_squares += static_cast<double>(counts[k]) * static_cast<double>(counts[k]);
-    }
-    if (!(integer_squares <= limit)) continue;  // cannot happen; a bound that did not hold must not pass
-    for (std::size_t k = 0; k < m; ++k) sum[k] += counts[k];
-  }
-  return SensitivityBound::state<L2>(GridVector{std::move(sum), rule.grain}, per_record(rule, checked * norm_room(m)),
-                                     rule);
+  PARLEY_TRY(VectorSum made, vector_sum({given.values.size() / m, m,
+                                         [&](std::size_t i) { return std::span(given.values).subspan(i * m, m); }},
+                                        rule));
+  return SensitivityBound::state<L2>(std::move(made.sum), made.sensitivity, rule);
+}
+
+Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<UnitContributions>& terms, const ClipRule& rule) {
+  PARLEY_TRY(VectorSum made, vector_sum(SensitivityBound::read(terms), rule));
+  return SensitivityBound::state<L2>(std::move(made.sum), made.sensitivity, rule);
 }
 
 Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>& terms, const ClipRule& rule) {

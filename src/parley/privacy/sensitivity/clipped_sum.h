@@ -13,6 +13,8 @@
 // A contribution that is not a finite number counts as 0. Proof notes: clipped_sum.md.
 #pragma once
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "parley/core/result.h"
@@ -35,12 +37,21 @@ struct Contributions {
   std::size_t dimensions = 1;
 };
 
+// The same of n units, made one after another: a unit's vector follows from its own data and from what is public, and
+// stands until the next one is asked for.
+struct UnitContributions {
+  std::size_t units = 0;
+  std::size_t dimensions = 1;
+  std::function<std::span<const double>(std::size_t unit)> of;
+};
+
 // sum_i clip(x_i); in one dimension the l1 and l2 bounds are the same number.
 Result<Sensitive<GridVector, L1>> clipped_sum(const Private<std::vector<double>>& terms, const ClipRule& rule);
 Result<Sensitive<GridVector, L2>> clipped_sum_l2(const Private<std::vector<double>>& terms, const ClipRule& rule);
 
 // sum_i x_i min(1, B / ||x_i||_2)
 Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>& terms, const ClipRule& rule);
+Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<UnitContributions>& terms, const ClipRule& rule);
 
 // Scores for selection, one per coordinate:
 //   u_j = sum_i clip(x_ij, [-B, B])
