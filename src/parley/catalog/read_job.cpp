@@ -7,6 +7,7 @@
 #include "parley/catalog/catalog.h"
 #include "parley/catalog/federation.h"
 #include "parley/core/text.h"
+#include "parley/privacy/ledger/digest.h"
 
 namespace parley::catalog {
 
@@ -82,8 +83,14 @@ Result<jobs::Job> parse_job(Toml toml, const std::string& path, jobs::Paths path
 
 Result<jobs::Job> parse_job(const jobs::JobText& text, jobs::Paths paths) {
   PARLEY_TRY(Toml toml, Toml::parse(text.text, text.file));
-  for (const std::string& assignment : text.overrides) PARLEY_CHECK(toml.set(assignment));
-  return parse_job(std::move(toml), text.file, paths);
+  std::string whole = text.text;
+  for (const std::string& assignment : text.overrides) {
+    PARLEY_CHECK(toml.set(assignment));
+    whole += "\n" + assignment;
+  }
+  PARLEY_TRY(jobs::Job job, parse_job(std::move(toml), text.file, paths));
+  job.digest = privacy::digest_of(whole);  // as jobs::read_job has it
+  return job;
 }
 
 Result<jobs::Site> read_site(const std::string& path) {

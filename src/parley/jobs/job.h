@@ -97,8 +97,9 @@ class Method {
 using ReadMethod = std::function<Result<std::shared_ptr<const Method>>(Toml& section, const Job& job)>;
 
 struct Job {
-  std::string file;    // where it was read; paths in it are relative to its folder
-  std::string digest;  // of its text and of what was set beside it; empty where it was not read from a file
+  std::string file;  // where it was read; paths in it are relative to its folder
+  // of its text and of what was set beside it, the same at everybody in a run; empty where it was not read from text
+  std::string digest;
   // likewise, but for where a ledger was set to lie: names a run in one process, the same job's by the same name
   std::string run;
   std::string name;

@@ -147,6 +147,7 @@ jobs::Introduction introduce(const Member& member) {
     said.epsilon = quote.epsilon;
     said.delta = quote.delta;
     said.derivative_bound = site->terms().derivative_bound;
+    said.missing_steps = quote.missing_steps;
   }
   return said;
 }

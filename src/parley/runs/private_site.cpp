@@ -261,7 +261,8 @@ Result<void> PrivateSite::expect(const Reserve& reserve) {
     }
     PARLEY_TRY(receipt, ledger_->quote(purse_, request));
   }
-  quote_ = {request.plan(purse_.neighbours, receipt.steps), receipt.epsilon, receipt.delta};
+  quote_ = {request.plan(purse_.neighbours, receipt.steps), receipt.epsilon, receipt.delta,
+            request.steps - receipt.steps};
   gate_->promise(receipt.steps);
   return {};
 }

@@ -49,6 +49,7 @@ struct Quote {
   privacy::Plan plan;
   double epsilon = 0;
   double delta = 0;
+  std::int64_t missing_steps = 0;  // that the run would take, and the budget does not hold
 };
 
 class PrivateSite {
