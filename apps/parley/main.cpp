@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   Exit exit;
   parley::app::add_train(app, exit);
   parley::app::add_plan(app, exit);
+  parley::app::add_align(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
   parley::app::add_coordinate(app, exit);

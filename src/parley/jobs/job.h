@@ -14,6 +14,7 @@
 #include "parley/data/join.h"
 #include "parley/glm/objective.h"
 #include "parley/jobs/joins.h"
+#include "parley/jobs/secure.h"
 #include "parley/privacy/label_noise.h"
 #include "parley/privacy/units.h"
 #include "parley/rounds/exchange.h"
@@ -74,6 +75,7 @@ struct PartySection {
   std::string schema;                   // empty: none
   std::string test;                     // empty: none
   std::optional<std::int64_t> records;  // privacy.records of this party's table
+  std::string order{};                  // file: its rows in the common order; empty: none
 };
 
 // What a coordinated job says about its parties' files: nothing that a site would follow.
@@ -113,6 +115,7 @@ struct Job {
   std::optional<TuneSection> tune;
   std::vector<std::string> overrides;  // that were applied to the file
   LabelsSection labels;
+  SecureSection secure;
   // of a private run of parties with columns: exact parts of the model stay with them, not covered
   bool keep_parts = false;
   std::vector<PartySection> parties;

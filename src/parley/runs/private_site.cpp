@@ -149,6 +149,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const jobs::Job& job, con
   site->section_ = *job.privacy;
   site->covered_ = covered_by(job);
   site->holding_ = catalog::holding_of(job);
+  site->found_in_common_ = job.secure.align != jobs::SecureSection::Align::kGiven;
   const jobs::PrivacySection& section = site->section_;
   const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
@@ -291,6 +292,7 @@ Result<PrivacyReport> PrivateSite::report() {
   report.against = section_.against;
   report.covered = covered_;
   report.holding = holding_;
+  report.found_in_common = found_in_common_;
   report.calibration = section_.calibration;
   report.releases = gate_->releases();
   report.records = facts_.records;

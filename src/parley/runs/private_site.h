@@ -91,6 +91,7 @@ class PrivateSite {
   jobs::PrivacySection section_;
   Covered covered_ = Covered::kModel;
   privacy::Holding holding_ = privacy::Holding::kDisjointRecords;
+  bool found_in_common_ = false;
   privacy::Purse purse_;
   std::string run_;
   bool resumed_ = false;
