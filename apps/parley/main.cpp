@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   parley::app::add_plan(app, exit);
   parley::app::add_audit(app, exit);
   parley::app::add_report(app, exit);
+  parley::app::add_align(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);
   parley::app::add_coordinate(app, exit);

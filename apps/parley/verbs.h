@@ -26,6 +26,7 @@ struct Exit {
 
 void add_account(CLI::App& app, Exit& exit);
 void add_audit(CLI::App& app, Exit& exit);
+void add_align(CLI::App& app, Exit& exit);
 void add_coordinate(CLI::App& app, Exit& exit);
 void add_join(CLI::App& app, Exit& exit);
 void add_keys(CLI::App& app, Exit& exit);

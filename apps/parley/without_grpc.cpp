@@ -1,6 +1,7 @@
 // The verbs that need gRPC, in a build without it: each says in one line what is missing and how to get it.
 #include <string>
 
+#include "apps/parley/align.h"
 #include "apps/parley/verbs.h"
 
 namespace parley::app {
@@ -24,6 +25,11 @@ void add_coordinate(CLI::App& app, Exit& exit) {
 
 void add_join(CLI::App& app, Exit& exit) {
   add_missing(app, exit, "join", "Take part in jobs as a site");
+}
+
+Result<InCommon> align_sites(const AlignOptions&, const std::string&) {
+  return fail(bad_input({.field = "--listen"},
+                        "this build has no gRPC; install libgrpc++-dev, then configure and build again"));
 }
 
 }  // namespace parley::app

@@ -126,6 +126,18 @@ class Columns(Parts):
     def test_parties_with_columns(self):
         self.check_parts("vertical")
 
+    def test_what_is_public_is_drawn_alike_without_a_seed(self):
+        """Sketches, samplings and batches, which a seed in the job would decide: everybody must have the same."""
+        for algorithm, model, settings in (("bcfw", "l1_radius = 4.0\n", "sketch = 40\n"),
+                                           ("bcfw", "l1_radius = 4.0\n", 'sampling = "tau-nice"\nblocks = "coordinates"\ntau = 3\n'),
+                                           ("vertical-sgd", "l2 = 0.001\n", "batch = 60\n")):
+            with self.subTest(algorithm=algorithm, settings=settings):
+                job = self.split_by_columns(12, "", algorithm, model, settings)
+                job.write_text(job.read_text().replace("seed = 7\n", ""))
+                self.check(job, "", False, {name: self.columns_of(name) for name in self.PARTIES})
+                for p, kept in enumerate(self.kept_parts()):
+                    self.assertEqual(self.part(kept), self.part(self.folder / "here" / f"part-{p + 1}" / "model.json"))
+
     # Every job of noisy labels, its site limits of the party with the labels, and those of the other.
     NOISY = (('[privacy]\nepsilon = 1.0\ndelta = 1e-5\nunit = "label"\n', "", 'unit = "label"\n' + "epsilon = 1.0\ndelta = 1e-5\n", ""),
              (PRIVACY, "epsilon = 0.5\n", "epsilon = 2.0\ndelta = 1e-5\n", "epsilon = 2.0\ndelta = 1e-5\n"))

@@ -68,6 +68,12 @@ class BadInput(CliTest):
         self.refused("one class only", a=ones)
         self.refused("one class only", a=ones, settings=['labels.classes=["0","1"]'])
 
+    def test_a_tolerance_of_a_private_run(self):
+        for name in ("bcfw", "dfw", "pride"):
+            self.refused("algorithm.tolerance: a private run does not know its gap",
+                         settings=[f"algorithm.name={name}", "algorithm.tolerance=0.1", "privacy.epsilon=1",
+                                   "labels.public=true"])
+
     # ---- samplings ----
 
     def test_probabilities_that_do_not_sum(self):

@@ -10,6 +10,7 @@
 #include "parley/algorithms/vertical/block_solver.h"
 #include "parley/algorithms/vertical/label_release.h"
 #include "parley/algorithms/vertical/shared_feature.h"
+#include "parley/catalog/align_tables.h"
 #include "parley/catalog/classes.h"
 #include "parley/core/text.h"
 #include "parley/glm/batch.h"
@@ -80,6 +81,7 @@ algorithms::ColumnShare Columns::share_of(const jobs::Job& job, const PartyTable
 }
 
 Result<void> Columns::check(const jobs::Job& job) const {
+  if (job.secure.find) return fail(bad_input({job.file, 0, "secure.find"}, "is for parley align: this job trains"));
   if (job.data.unit_rows)
     return fail(bad_input({job.file, 0, "data.unit_rows"},
                           "no party knows the norm of a whole record; leave it out for parties that hold columns"));
@@ -89,12 +91,17 @@ Result<void> Columns::check(const jobs::Job& job) const {
 
 Result<std::vector<PartyTable>> Columns::read(const jobs::Job& job, std::span<const int> parties,
                                               const Sources& sources) const {
+  std::vector<data::Dataset> as_they_are;
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    const auto labels = holds_labels(job, parties[p]) ? data::LabelUse::kRequired : data::LabelUse::kNone;
+    PARLEY_TRY(as_they_are.emplace_back(), read_raw(job, parties[p], sources[p], labels));
+  }
+  PARLEY_TRY(const std::vector<std::int64_t> alignments, bring_in_order(job, parties, sources, as_they_are));
   std::vector<PartyTable> tables;
   for (std::size_t p = 0; p < parties.size(); ++p) {
     const int party = parties[p];
     const bool labels = holds_labels(job, party);
-    PARLEY_TRY(data::Dataset table,
-               read_raw(job, party, sources[p], labels ? data::LabelUse::kRequired : data::LabelUse::kNone));
+    data::Dataset table = std::move(as_they_are[p]);
     AgreedClasses classes;
     if (labels) {
       PARLEY_TRY(classes, agree_on_classes(job, {&table, 1}));
@@ -103,6 +110,7 @@ Result<std::vector<PartyTable>> Columns::read(const jobs::Job& job, std::span<co
     if (columns.empty()) return fail(bad_input({sources[p].train.name(), 0, ""}, "holds no feature column"));
     PARLEY_TRY(tables.emplace_back(), read_alike(job, party, sources[p], std::move(table), columns, classes));
     tables.back().aligned = true;
+    tables.back().alignment = alignments[p];
     if (labels) PARLEY_CHECK(check_two_classes(job, sources[p].train.name(), tables.back().train));
   }
   return tables;

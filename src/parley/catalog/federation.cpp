@@ -1,20 +1,25 @@
 #include "parley/catalog/federation.h"
 
 #include <algorithm>
-#include <random>
+#include <charconv>
 
 #include "parley/catalog/method.h"
 #include "parley/catalog/relational_terms.h"
+#include "parley/privacy/ledger/digest.h"
 
 namespace parley::catalog {
 
 namespace {
 
-// The job's seed, or one from the operating system.
-std::uint64_t seed_of(const jobs::Job& job) {
+// Of samplings, sketches and batches, which everybody in a run must draw alike, also a coordinator that was started
+// again: the job's, or one that follows from its text. Whoever has the job knows it, so nothing that hides data is drawn
+// from it: noise and the samples that a claim counts on are the gate's.
+std::uint64_t public_seed_of(const jobs::Job& job) {
   if (job.seed) return static_cast<std::uint64_t>(*job.seed);
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
+  const std::string digest = privacy::digest_of("public seed " + job.digest);
+  std::uint64_t seed = 0;
+  std::from_chars(digest.data(), digest.data() + 16, seed, 16);
+  return seed;
 }
 
 }  // namespace
@@ -39,7 +44,7 @@ glm::Objective objective_of(const jobs::Job& job, const std::vector<std::string>
 
 algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::string>& classes, const std::string& run) {
   algorithms::RunTerms terms{.objective = objective_of(job, classes),
-                             .seed = seed_of(job),
+                             .seed = public_seed_of(job),
                              .parties = static_cast<int>(job.parties.size()),
                              .is_private = jobs::protects_records(job),
                              .calibration = job.privacy ? job.privacy->calibration : privacy::Calibration::kProved,
@@ -80,6 +85,7 @@ Result<std::vector<algorithms::PartyFacts>> facts_of(const jobs::Job& job,
     if (job.data.scale == jobs::Scale::kBounds)
       for (double& bound : facts.back().bounds) bound = bound > 0 ? 1 : 0;
     if (said.plan.empty() || !jobs::protects_records(job)) continue;
+    facts.back().missing_steps = said.missing_steps;
     PARLEY_TRY(facts.back().plan, privacy::parse_plan(said.plan, said.party + " (plan)"));
   }
   return facts;

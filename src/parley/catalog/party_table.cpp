@@ -28,6 +28,7 @@ Result<data::LoadOptions> reading_of(const jobs::Job& job, const jobs::PartySect
   if (job.data.features) options.features = static_cast<int>(*job.data.features);
   if (job.privacy && !(options.schema && options.schema->first_index)) options.first_index = 1;
   options.classes = job.labels.classes;
+  if (job.partition == jobs::Partition::kVertical) options.keys = job.secure.ids;
   for (const jobs::JobTable& table : job.tables.tables)
     for (const int holder : table.parties)
       if (job.parties[static_cast<std::size_t>(holder)].name == party.name) options.keys = table.key_columns();

@@ -39,10 +39,11 @@ struct PartyTable {
   int number = 0;  // in the job's list
   data::Dataset train;
   std::optional<data::Dataset> test;
-  glm::Model scaling;       // scales, centers and unit_rows alone
-  linalg::Matrix features;  // of `train`, scaled; of a private run on its grid
-  bool aligned = false;     // its records are those of the other parties, in the same order
-  std::string run;          // which run of which job it is read for, as this party was told; empty: by its own process
+  glm::Model scaling;          // scales, centers and unit_rows alone
+  linalg::Matrix features;     // of `train`, scaled; of a private run on its grid
+  bool aligned = false;        // its records are those of the other parties, in the same order
+  std::int64_t alignment = 0;  // that its order comes from; 0: from none
+  std::string run;  // which run of which job it is read for, as this party was told; empty: by its own process
   std::shared_ptr<const algorithms::PrivateTerms> terms;         // of a private run
   std::shared_ptr<const algorithms::LabelRelease> noisy_labels;  // where `train.labels` leave with noise of their own
   std::vector<data::KeyColumns> keys;  // of `train`, digests: as the job numbers the keys of the table

@@ -8,6 +8,7 @@
 #include "parley/catalog/federation.h"
 #include "parley/core/text.h"
 #include "parley/jobs/join_unit.h"
+#include "parley/privacy/ledger/digest.h"
 
 namespace parley::catalog {
 
@@ -45,6 +46,28 @@ Result<jobs::Job> if_it_joins(Result<jobs::Job> job) {
       job->algorithm));
 }
 
+// Which jobs align records, and from what.
+Result<jobs::Job> if_it_aligns(Result<jobs::Job> job, jobs::Paths paths) {
+  using Align = jobs::SecureSection::Align;
+  if (!job || job->secure.align == Align::kGiven) return job;
+  const auto refuse = [&](const char* key, const char* rule, const std::string& value) {
+    return fail(bad_input({job->file, 0, key}, rule, value));
+  };
+  const bool here = paths == jobs::Paths::kHere;
+  if (job->partition != jobs::Partition::kVertical)
+    return refuse("secure.align", "is for parties that hold columns of the same records (partition = \"vertical\")",
+                  std::string(jobs::name(job->partition)));
+  if (job->secure.align == Align::kIds && !here)
+    return refuse("secure.align", "is for tables in one process; between sites: parley align, then \"orders\"", "ids");
+  for (const jobs::PartySection& party : job->parties) {
+    if (job->secure.align == Align::kOrders && here && party.order.empty())
+      return refuse("secure.align", "needs the order of every party's rows; this one has none", party.name);
+    if (!party.test.empty())
+      return refuse("party.test", "is not aligned by secure.align: take data.test_fraction", party.name);
+  }
+  return job;
+}
+
 }  // namespace
 
 jobs::Partition Method::partition() const {
@@ -76,17 +99,23 @@ const Federation* federation_of(const jobs::Job& job) {
 }
 
 Result<jobs::Job> read_job(const std::string& path, const std::vector<std::string>& overrides) {
-  return if_it_joins(jobs::read_job(path, overrides, read_method));
+  return if_it_aligns(if_it_joins(jobs::read_job(path, overrides, read_method)), jobs::Paths::kHere);
 }
 
 Result<jobs::Job> parse_job(Toml toml, const std::string& path, jobs::Paths paths) {
-  return if_it_joins(jobs::parse_job(std::move(toml), path, paths, read_method));
+  return if_it_aligns(if_it_joins(jobs::parse_job(std::move(toml), path, paths, read_method)), paths);
 }
 
 Result<jobs::Job> parse_job(const jobs::JobText& text, jobs::Paths paths) {
   PARLEY_TRY(Toml toml, Toml::parse(text.text, text.file));
-  for (const std::string& assignment : text.overrides) PARLEY_CHECK(toml.set(assignment));
-  return parse_job(std::move(toml), text.file, paths);
+  std::string whole = text.text;
+  for (const std::string& assignment : text.overrides) {
+    PARLEY_CHECK(toml.set(assignment));
+    whole += "\n" + assignment;
+  }
+  PARLEY_TRY(jobs::Job job, parse_job(std::move(toml), text.file, paths));
+  job.digest = privacy::digest_of(whole);  // as jobs::read_job has it
+  return job;
 }
 
 Result<jobs::Site> read_site(const std::string& path) {

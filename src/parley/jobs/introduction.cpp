@@ -112,7 +112,8 @@ Result<void> check_rows(const Job& job, int party, const Introduction& said) {
 // A private run whose cost nobody could state is not begun.
 Result<void> check_plan(const Job& job, int party, const Introduction& said) {
   if (!pays(job, party))
-    return said.plan.empty() && said.epsilon == 0 && said.delta == 0 && said.derivative_bound == 0
+    return said.plan.empty() && said.epsilon == 0 && said.delta == 0 && said.derivative_bound == 0 &&
+                   said.missing_steps == 0
                ? Result<void>{}
                : untrue(job.privacy ? "a plan of charges, and it releases nothing that is paid for"
                                     : "a plan of charges, and the run is not private");
@@ -124,6 +125,8 @@ Result<void> check_plan(const Job& job, int party, const Introduction& said) {
     return untrue("a charge above the job's epsilon");
   if (!(said.delta >= 0) || !(said.delta < 1) || (job.privacy->delta && said.delta > kRounding * *job.privacy->delta))
     return untrue("a charge above the job's delta");
+  if (said.missing_steps < 0 || said.missing_steps > std::numeric_limits<int>::max())
+    return untrue("a number of missing steps that no run takes");
   if (!(said.derivative_bound >= 0) ||
       (job.privacy->derivative_bound && said.derivative_bound != *job.privacy->derivative_bound))
     return untrue("a bound of derivatives that is not the job's");

@@ -264,6 +264,7 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
     party.text("data", read.data);
     party.text("schema", read.schema);
     party.text("test", read.test);
+    party.text("order", read.order);
     std::int64_t records = 0;
     if (party.integer("records", records, between(1, kMostRecords))) read.records = records;
     if (const std::string_view flaw = flaw_of_party_name(read.name);
@@ -279,6 +280,7 @@ void read_parties(Toml& toml, Job& job, Paths paths) {
     read.data = beside(job.file, read.data);
     read.schema = beside(job.file, read.schema);
     read.test = beside(job.file, read.test);
+    read.order = beside(job.file, read.order);
     job.parties.push_back(std::move(read));
   }
 }
@@ -419,6 +421,8 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
 
   read_parties(toml, job, paths);
+  Toml secure = toml.table("secure");
+  job.secure = SecureSection::read(secure);
   std::vector<std::string> names;
   for (const PartySection& party : job.parties) names.push_back(party.name);
   job.tables = read_joins(toml, names);

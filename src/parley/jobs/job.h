@@ -14,6 +14,7 @@
 #include "parley/data/join.h"
 #include "parley/glm/objective.h"
 #include "parley/jobs/joins.h"
+#include "parley/jobs/secure.h"
 #include "parley/privacy/label_noise.h"
 #include "parley/privacy/units.h"
 #include "parley/rounds/exchange.h"
@@ -77,6 +78,7 @@ struct PartySection {
   std::string schema;                   // empty: none
   std::string test;                     // empty: none
   std::optional<std::int64_t> records;  // privacy.records of this party's table
+  std::string order{};                  // file: its rows in the common order; empty: none
 };
 
 // What a coordinated job says about its parties' files: nothing that a site would follow.
@@ -100,8 +102,9 @@ class Method {
 using ReadMethod = std::function<Result<std::shared_ptr<const Method>>(Toml& section, const Job& job)>;
 
 struct Job {
-  std::string file;    // where it was read; paths in it are relative to its folder
-  std::string digest;  // of its text and of what was set beside it; empty where it was not read from a file
+  std::string file;  // where it was read; paths in it are relative to its folder
+  // of its text and of what was set beside it, the same at everybody in a run; empty where it was not read from text
+  std::string digest;
   // likewise, but for where a ledger was set to lie: names a run in one process, the same job's by the same name
   std::string run;
   std::string name;
@@ -115,6 +118,7 @@ struct Job {
   std::optional<TuneSection> tune;
   std::vector<std::string> overrides;  // that were applied to the file
   LabelsSection labels;
+  SecureSection secure;
   // of a private run of parties with columns: exact parts of the model stay with them, not covered
   bool keep_parts = false;
   std::vector<PartySection> parties;

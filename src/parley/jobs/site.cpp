@@ -48,6 +48,7 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
   data.require("path");
   data.text("path", site.data);
   data.text("schema", site.schema);
+  data.text("order", site.order);
   data.texts("classes", site.classes);
   Toml limits = toml.table("limits");
   std::vector<std::string> allowed;
@@ -67,6 +68,7 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
       "unit", site.limits.unit,
       {{"record", privacy::Unit::kRecord}, {"label", privacy::Unit::kLabel}, {"client", privacy::Unit::kClient}});
   limits.boolean("public_labels", site.limits.public_labels);
+  limits.boolean("alignment", site.limits.alignment);
   limits.boolean("public_ids", site.limits.public_ids);
   limits.integer("records", site.limits.records, at_least(1));
   if (const std::string flaw = data::flaw_of_database(site.data); !flaw.empty()) data.reject("path", flaw);
@@ -82,7 +84,8 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
       return fail(
           bad_input(about(site, "limits.algorithms"), "unknown algorithm" + suggestion(name, algorithms), name));
   if (site.ledger.empty()) site.ledger = (std::filesystem::path(site.state) / "ledger").string();
-  for (std::string* file : {&site.tls, &site.state, &site.ledger, &site.data, &site.schema, &site.federation_secret})
+  for (std::string* file :
+       {&site.tls, &site.state, &site.ledger, &site.data, &site.schema, &site.order, &site.federation_secret})
     *file = beside(path, *file);
   return site;
 }

@@ -11,6 +11,7 @@
 //   [data]
 //   path = "clinic.csv"
 //   schema = "clinic.schema.toml"
+//   order = "clinic.order"             # its rows in the order of an alignment (parley align)
 //   classes = ["-1", "1"]              # of the labels of a LIBSVM table, whose schema has no label column:
 //                                      # private jobs that classify must list the same
 //   [limits]
@@ -27,6 +28,8 @@
 //                                      # table
 //   public_labels = false              # whether labels leave: a job of parties with columns sends them to the
 //                                      # coordinator, with and without privacy, and is refused otherwise
+//   alignment = false                  # whether other parties may find out, by private set intersection, which of their
+//                                      # records are here too
 //   public_ids = false                 # whether a private job of parties with columns gets a digest of the record ids
 //   records = 2000                     # the public number that stands for n in jobs under add-remove; absent: no such
 //                                      # job is answered
@@ -50,6 +53,7 @@ struct Limits {
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   privacy::Unit unit = privacy::Unit::kRecord;
   bool public_labels = false;
+  bool alignment = false;               // whether other parties may find the records that they have in common
   bool public_ids = false;              // whether a digest of the record ids may be sent, to find parties out of step
   std::optional<std::int64_t> records;  // the public number of records that stands for n under add-remove
 };
@@ -63,6 +67,7 @@ struct Site {
   std::string ledger;
   std::string data;
   std::string schema;             // empty: none
+  std::string order;              // file: the rows in the order of an alignment; empty: none
   std::string federation_secret;  // file; empty: none. Keys of a join leave hashed under it
   std::vector<std::string> classes;
   Limits limits;

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "parley/algorithms/vertical/alignment.h"
+#include "parley/catalog/align_tables.h"
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
 #include "parley/catalog/read_job.h"
@@ -21,6 +23,8 @@
 #include "parley/runs/same_table.h"
 
 namespace parley::runs {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -281,6 +285,61 @@ Result<data::FederationSecret> secret_of(const jobs::Site& site, const rounds::O
   return secret.of_run(wire::hex(opening.run));
 }
 
+// For its owner alone: it tells which of the site's records others have too.
+void keep_order(const jobs::Site& site, const data::RecordIds& ids, const wire::RunId& run,
+                const rounds::Responder& party, const Tell& tell) {
+  const wire::Bytes memory = party.memory();
+  const auto known = wire::decode<algorithms::Alignment::Memory>(memory, wire::Numbers::kAny);
+  const auto order = known ? algorithms::order_of(*known, ids) : std::nullopt;
+  if (!order) return tell("leaves no order of rows here");
+  const fs::path path = fs::path(site.state) / "orders" / (wire::hex(run) + ".order");
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  fs::permissions(path.parent_path(), fs::perms::owner_all, error);
+  if (const auto written = write_atomically(path.string(), data::to_text(*order)); !written)
+    return tell("leaves no order of rows here: " + written.error().message);
+  tell(fmt::format(
+      "leaves the order of {} of this site's rows in {}: data.order for jobs with secure.align = \"orders\"",
+      with_commas(static_cast<long long>(order->rows.size())), path.string()));
+}
+
+// A job that trains nothing: the parties find the records that they have in common.
+Result<rounds::Admission> admit_alignment(const jobs::Site& site, const jobs::Job& job, const rounds::Opening& opening,
+                                          const Tell& tell) {
+  using algorithms::Alignment;
+  const std::optional<int> number = number_of(site, job);
+  if (!number) return fail(bad_input({job.file, 0, "party"}, "does not name this site", site.name));
+  if (!site.limits.alignment)
+    return fail(bad_input(about(site, "limits.alignment"),
+                          "is false, and the job would tell others which of their records are here too", job.name));
+  PARLEY_CHECK(catalog::check_alignable(job));
+  for (const std::string& column : job.secure.ids)
+    for (const std::string& name : site.limits.never)
+      if (column == name) return fail(bad_input(about(site, "limits.never"), "names a column of secure.ids", name));
+  jobs::Job own = job;
+  own.parties[static_cast<std::size_t>(*number)] = {site.name, site.data, site.schema, "", {}, ""};
+  PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
+  PARLEY_CHECK(same.as_in(opening));
+  PARLEY_TRY(data::RecordIds read,
+             catalog::ids_of(own, *number, catalog::files_of(own.parties[static_cast<std::size_t>(*number)])));
+  PARLEY_CHECK(same.still());
+  const auto ids = std::make_shared<const data::RecordIds>(std::move(read));
+  if (static_cast<std::int64_t>(ids->ids.size()) < site.limits.minimum_records)
+    return fail(bad_input(about(site, "limits.minimum_records"), "is more than the table has ids"));
+  rounds::Admission admission;
+  admission.party = std::make_unique<rounds::AlgorithmParty<Alignment>>(
+      Alignment(static_cast<int>(job.parties.size()), catalog::mode_of(*job.secure.find)),
+      Alignment::Data{ids.get(), *number}, rounds::without_privacy(privacy::Unprotected{}));
+  admission.rounds = Alignment::kDone;
+  admission.data = same.digest();
+  admission.at_close = [site, ids, tell, run = opening.run](const rounds::Responder& party) {
+    keep_order(site, *ids, run, party, tell);
+  };
+  tell(fmt::format("is an alignment: {} ids, {} changed by the rule, {} without one, {} repeated; no claim covers it",
+                   ids->ids.size(), ids->changed, ids->missing, ids->repeated));
+  return admission;
+}
+
 }  // namespace
 
 std::string part_in(const std::string& state, const wire::RunId& run) {
@@ -330,6 +389,7 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   const catalog::Federation* federation = catalog::federation_of(job);
   if (federation == nullptr)
     return fail(bad_input({text.file, 0, "algorithm.name"}, "is not for several parties", job.algorithm));
+  if (job.secure.find) return admit_alignment(site, job, opening, tell);
   std::vector<std::string> names;
   for (const jobs::PartySection& party : job.parties) names.push_back(printable(party.name));
   tell(fmt::format("is '{}': {} by {}, of {}, asked for by the coordinator at {}{}", printable(job.name),
@@ -345,10 +405,13 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   PARLEY_CHECK(check_limits(site, job, is_charged));
   const auto own = job.parties.begin() + number;
   // Whatever the job says about files, the site reads its own.
-  *own = {site.name, site.data, site.schema, "", own->records};
+  *own = {site.name, site.data, site.schema, "", own->records, site.order};
   if (is_charged) PARLEY_CHECK(check_reading(site, job, *own));
   PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
   PARLEY_CHECK(same.as_in(opening));
+  if (job.secure.align == jobs::SecureSection::Align::kOrders && site.order.empty())
+    return fail(bad_input(about(site, "data.order"),
+                          "is missing: the job takes the tables in orders that parley align made", job.name));
   catalog::PartySource source = catalog::files_of(*own);
   if (!job.tables.empty()) {
     PARLEY_TRY(source.secret, secret_of(site, opening));

@@ -71,6 +71,11 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
     text +=
         " Each party has a part of every record and charges for its own part; the costs of the parties of a record add "
         "up.";
+  if (report.found_in_common)
+    text +=
+        " Which records the parties have in common was found by private set intersection before the run and told to "
+        "them "
+        "as it is: that is outside this claim.";
   text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
           : labels_alone ? " The model is covered: it is made of the labels that were released and of features."
           : report.holding == privacy::Holding::kSameRecords

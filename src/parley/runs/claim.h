@@ -40,7 +40,8 @@ struct PrivacyReport {
   std::string accountant;  // whose proof it is
   privacy::Calibration calibration = privacy::Calibration::kProved;
   std::int64_t releases = 0;
-  std::size_t records = 0;  // the public number of units that noise, steps and means were made from
+  std::size_t records = 0;       // the public number of units that noise, steps and means were made from
+  bool found_in_common = false;  // which records the parties have was told by an alignment before
   double derivative_bound = 0;
   double noise_to_signal = 0;  // of the noisiest release, against the largest signal that any data could have
   privacy::Plan plan;

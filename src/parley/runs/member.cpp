@@ -122,7 +122,10 @@ jobs::Introduction introduce(const Member& member) {
   said.rows = static_cast<std::int64_t>(site != nullptr ? site->facts().records : train.rows());
   if (site != nullptr && site->purse().unit == privacy::Unit::kClient) said.rows = 0;
   // Who the records are about is said only where the parties must have the same.
-  if (table.aligned && member.ids_are_public) said.alignment = digest(train.ids);
+  if (table.alignment != 0)
+    said.alignment = table.alignment;  // a number that was drawn: it tells nothing about the ids
+  else if (table.aligned && member.ids_are_public)
+    said.alignment = digest(train.ids);
   if (!table.aligned && site == nullptr) said.alignment = digest(train);
   const bool features_are_private = site != nullptr && site->purse().unit != privacy::Unit::kLabel;
   if (features_are_private)
@@ -147,6 +150,7 @@ jobs::Introduction introduce(const Member& member) {
     said.epsilon = quote.epsilon;
     said.delta = quote.delta;
     said.derivative_bound = site->terms().derivative_bound;
+    said.missing_steps = quote.missing_steps;
   }
   return said;
 }

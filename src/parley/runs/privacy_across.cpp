@@ -44,6 +44,7 @@ Result<PrivacyReport> report_of(const jobs::Job& job, const jobs::Introduction& 
   report.against = section.against;
   report.covered = covered_by(job);
   report.holding = catalog::holding_of(job);
+  report.found_in_common = job.secure.align != jobs::SecureSection::Align::kGiven;
   report.calibration = section.calibration;
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
   report.records = section.unit == privacy::Unit::kClient ? job.parties.size() : static_cast<std::size_t>(said.rows);

@@ -161,6 +161,7 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const jobs::Job& job, con
   site->section_ = *job.privacy;
   site->covered_ = covered_by(job);
   site->holding_ = catalog::holding_of(job);
+  site->found_in_common_ = job.secure.align != jobs::SecureSection::Align::kGiven;
   const jobs::PrivacySection& section = site->section_;
   const auto n = static_cast<double>(site->facts_.records);
   PARLEY_TRY(const Epsilon epsilon, Epsilon::make(section.epsilon));
@@ -273,7 +274,8 @@ Result<void> PrivateSite::expect(const Reserve& reserve) {
     }
     PARLEY_TRY(receipt, ledger_->quote(purse_, request));
   }
-  quote_ = {request.plan(purse_.neighbours, receipt.steps), receipt.epsilon, receipt.delta};
+  quote_ = {request.plan(purse_.neighbours, receipt.steps), receipt.epsilon, receipt.delta,
+            request.steps - receipt.steps};
   gate_->promise(receipt.steps);
   return {};
 }
@@ -302,6 +304,7 @@ Result<PrivacyReport> PrivateSite::report() {
   report.against = section_.against;
   report.covered = covered_;
   report.holding = holding_;
+  report.found_in_common = found_in_common_;
   report.calibration = section_.calibration;
   report.releases = gate_->releases();
   report.records = facts_.records;

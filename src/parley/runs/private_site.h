@@ -52,6 +52,7 @@ struct Quote {
   privacy::Plan plan;
   double epsilon = 0;
   double delta = 0;
+  std::int64_t missing_steps = 0;  // that the run would take, and the budget does not hold
 };
 
 class PrivateSite {
@@ -93,6 +94,7 @@ class PrivateSite {
   jobs::PrivacySection section_;
   Covered covered_ = Covered::kModel;
   privacy::Holding holding_ = privacy::Holding::kDisjointRecords;
+  bool found_in_common_ = false;
   privacy::Purse purse_;
   std::string run_;
   bool resumed_ = false;

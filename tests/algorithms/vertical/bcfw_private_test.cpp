@@ -275,6 +275,25 @@ TEST(PrivateBcfw, ABudgetThatHoldsFewerColumnsEndsTheRunWithTheLastOne) {
   EXPECT_GT(steps[1], 1);
 }
 
+TEST(PrivateBcfw, SaysThatABudgetCutWhatItChoseItself) {
+  const Two two = two_parties(3);
+  const std::vector<ColumnShare> shares = {{two.left, two.labels}, {two.right, {}}};
+  const auto cut = [&](std::vector<std::int64_t> paid, std::vector<std::int64_t> missing,
+                       const BcfwSettings& settings) {
+    auto algorithm = Bcfw::make(terms(), settings);
+    std::vector<privacy::Plan> plans;
+    for (const std::int64_t steps : paid) plans.push_back({.events = {{privacy::Exponential{0.1}, steps}}});
+    std::vector<PartyFacts> facts = facts_of(shares, plans);
+    for (std::size_t k = 0; k < facts.size(); ++k) facts[k].missing_steps = missing[k];
+    EXPECT_TRUE(algorithm->begin(facts));
+    return algorithm->cut_short();
+  };
+  EXPECT_FALSE(cut({20, 50}, {0, 0}, {}));
+  EXPECT_TRUE(cut({20, 7}, {0, 13}, {}));
+  EXPECT_FALSE(cut({10, 20}, {0, 30}, {})) << "the other party wants no more than it has";
+  EXPECT_TRUE(cut({10, 20}, {10, 0}, {.iterations = 20}));
+}
+
 TEST(PrivateBcfw, RefusesATransformOfMoreRowsThanItHas) {
   const Two two = two_parties(6);
   TestSite site(two.right, {.epsilon = 1});

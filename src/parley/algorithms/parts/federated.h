@@ -69,10 +69,11 @@ struct PartyFacts {
   int party = 0;             // its number in the job
   std::int64_t records = 0;  // 0 where a client's number is private
   std::size_t columns = 0;
-  std::vector<double> bounds;  // public, of each column as it is trained on; 0 or none where nothing is declared
-  double row_norm = 0;         // the largest of a row; its public bound in a private run
-  bool labels = false;         // it holds them
-  privacy::Plan plan;          // what it will charge
+  std::vector<double> bounds;      // public, of each column as it is trained on; 0 or none where nothing is declared
+  double row_norm = 0;             // the largest of a row; its public bound in a private run
+  bool labels = false;             // it holds them
+  privacy::Plan plan;              // what it will charge
+  std::int64_t missing_steps = 0;  // that it would have charged beside them, and its budget does not hold
 };
 
 template <class A>

@@ -83,7 +83,9 @@ double default_rho(const glm::Objective& objective, const AdmmSettings& settings
   const double curvature = glm::curvature_bound(objective.task);
   constexpr double kLeast = 1e-4;  // of the curvature: without l2 nothing else sets the scale
   const double strength = std::max({objective.l2, kLeast * curvature, objective.l1 * kLeast});
-  const double rho = 5 * std::sqrt(strength * curvature * parties) / (row_norm > 0 ? row_norm : 1);
+  double rho = 5 * std::sqrt(strength * curvature * parties) / (row_norm > 0 ? row_norm : 1);
+  // Under l1 alone few columns carry weight, and the longest record says nothing of how margins answer.
+  if (objective.l1 > 0 && objective.l2 == 0) rho = std::max(rho, curvature / 8);
   const bool paper = settings.update == AdmmSettings::Update::kPaper &&
                      settings.order == AdmmSettings::Order::kParallel && parties > 1;
   return paper ? std::max(rho, surely_stable_rho(objective.task, parties)) : rho;

@@ -112,6 +112,9 @@ Result<void> Bcfw::check_private(const RunTerms& terms, const BcfwSettings& sett
   PARLEY_CHECK(require(settings.ball == Ball::kPerParty || terms.calibration == privacy::Calibration::kProved,
                        "algorithm.ball", "the paper's noise is for a ball of each party", "global"));
   PARLEY_CHECK(require(!terms.objective.box, "model.box", "a private run takes model.l1_radius", "given"));
+  PARLEY_CHECK(require(settings.tolerance == 0, "algorithm.tolerance",
+                       "a private run does not know its gap, and takes the steps that it has paid for: leave it out",
+                       settings.tolerance));
   PARLEY_CHECK(require(settings.step == BcfwSettings::Step::kUniversal, "algorithm.step",
                        "a line search looks at the data: a private run takes the universal step", "line-search"));
   return require(!settings.share || *settings.share < 1 ||
@@ -136,9 +139,12 @@ Result<Bcfw::Iterate> Bcfw::begin(std::span<const PartyFacts> parties) {
                 : std::holds_alternative<privacy::Exponential>(event.mechanism))
         paid += event.count;
     if (paid < 1) return fail(failed("a party does not say how many indices it will pay for"));
-    steps_ = &party == parties.data() && !settings_.iterations ? paid : std::min(steps_, paid);
+    const bool first = &party == parties.data() && !settings_.iterations;
+    steps_ = first ? paid : std::min(steps_, paid);
+    // Of its own choice it would have taken those that it can pay for and those that are missing.
+    if (!settings_.iterations)
+      asked_ = first ? paid + party.missing_steps : std::min(asked_, paid + party.missing_steps);
   }
-  if (!settings_.iterations) asked_ = steps_;
   holder_.records = static_cast<std::size_t>(parties.front().records);
   holder_.noise = terms_.label_noise;
   PARLEY_CHECK(check_sketch(holder_.records));
