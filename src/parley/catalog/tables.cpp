@@ -160,6 +160,7 @@ algorithms::TableShare Tables::share_of(const jobs::Job& job, const PartyTable& 
     share.noisy_labels = table.noisy_labels;
   else
     share.labels = table.train.labels.values;
+  share.peers = table.peers;
   return share;
 }
 

@@ -37,6 +37,7 @@ struct PrivacyReport {
   privacy::Against against = privacy::Against::kEveryone;
   Covered covered = Covered::kModel;
   privacy::Holding holding = privacy::Holding::kDisjointRecords;
+  bool pinned = false;     // the parties pin each other: nobody who hands keys on can put in its own
   std::string accountant;  // whose proof it is
   privacy::Calibration calibration = privacy::Calibration::kProved;
   std::int64_t releases = 0;

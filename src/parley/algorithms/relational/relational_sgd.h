@@ -109,6 +109,7 @@ class RelationalSgd {
 
   static Result<RelationalSgd> make(const RunTerms& terms, const RelationalSgdSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const RelationalSgdSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const RelationalSgdSettings& settings);
   [[nodiscard]] std::int64_t most_rounds() const { return settings_.steps * (has_union() ? 2 : 1) + 1; }
   [[nodiscard]] Result<void> reserve(const TableShare& share, Memory& memory, privacy::Gate& gate) const {
     return reserve_labels(share, memory.asked_for_keys, gate);

@@ -7,6 +7,7 @@
 #include "parley/data/join.h"
 #include "parley/linalg/matrix.h"
 #include "parley/privacy/label_noise.h"
+#include "parley/secure/peers.h"
 
 namespace parley::algorithms {
 
@@ -21,6 +22,7 @@ struct TableShare {
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
   int party = 0;                          // number in the job's list
   std::shared_ptr<const LabelRelease> noisy_labels{};  // where `labels` leave with noise of their own
+  std::shared_ptr<const secure::Peers> peers{};        // null: a party without an identity
 };
 
 // The tables of a job, in the order of the join's; known to everyone.
