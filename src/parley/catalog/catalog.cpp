@@ -17,6 +17,7 @@
 #include "parley/algorithms/horizontal/federated_newton.h"
 #include "parley/algorithms/relational/relational_admm.h"
 #include "parley/algorithms/relational/relational_sgd.h"
+#include "parley/algorithms/sgd/gradient_descent.h"
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
@@ -127,6 +128,13 @@ std::deque<Row>& all() {
        .summary = "clipped gradients of Poisson samples",
        .source = "Abadi et al. 2016",
        .train = trains_by<algorithms::SgdSettings>(algorithms::sgd),
+       .can_be_private = true,
+       .risk = risk_of_descent},
+      {.name = "gradient-descent",
+       .partition = Partition::kSingle,
+       .summary = "accelerated steps on all records, averaged under privacy",
+       .source = "Nesterov 1983; Bassily, Smith, Thakurta 2014",
+       .train = trains_by<algorithms::GradientDescentSettings>(algorithms::gradient_descent),
        .can_be_private = true,
        .risk = risk_of_descent},
       {.name = "fed-iter-ht",
