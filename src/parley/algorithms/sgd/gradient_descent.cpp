@@ -41,7 +41,6 @@ constexpr Refusal kRefusedPrivately[] = {
 constexpr int kOpenSteps = 1000;
 constexpr int kReports = 50;  // objectives are full passes: a run shows this many
 constexpr double kRidge = 0.1;
-constexpr double kRidgeOfSquares = 0.03;  // whose curvature does not fade
 constexpr double kMostSteps = 1000;
 constexpr double kOfClasses = 0.7;  // of the derivative at W = 0, which soon is less for most records
 constexpr double kLikely = 0.1;     // of the largest gradient at W = 0 is what data usually show
@@ -56,11 +55,11 @@ class Accelerated {
     double records = 1;
     glm::Penalty penalty;
     bool averages = false;
+    bool spares_constant = false;  // no penalty on the intercept
   };
-  Accelerated(const Problem& problem, const BatchDerivatives& shape, const Plan& plan)
+  Accelerated(const BatchDerivatives& shape, const Plan& plan)
       : plan_(plan),
         shape_(shape),
-        free_(problem.objective.intercept == glm::Intercept::kFree),
         weights_(shape.coordinates()),
         ahead_(shape.coordinates()),
         sum_(plan.averages ? shape.coordinates() : 0) {}
@@ -74,7 +73,7 @@ class Accelerated {
     for (std::size_t c = 0; c < weights_.size(); ++c) {
       const double before = weights_[c];
       const double stepped = ahead_[c] - plan_.step / plan_.records * sum[c];
-      weights_[c] = free_ && shape_.is_constant(c) ? stepped : plan_.penalty.prox(plan_.step, stepped);
+      weights_[c] = plan_.spares_constant && shape_.is_constant(c) ? stepped : plan_.penalty.prox(plan_.step, stepped);
       ahead_[c] = weights_[c] + momentum * (weights_[c] - before);
       moved = std::max(moved, std::abs(weights_[c] - before));
     }
@@ -96,7 +95,6 @@ class Accelerated {
  private:
   Plan plan_;
   const BatchDerivatives& shape_;
-  bool free_;
   int moves_ = 0;
   int averaged_ = 0;
   std::vector<double> weights_;
@@ -144,11 +142,11 @@ Result<Fit> descend_openly(const Problem& problem, const GradientDescentSettings
   PlainBatchSum sums(problem, derivatives, settings.clip.value_or(std::numeric_limits<double>::infinity()));
   std::vector<std::size_t> everybody(squares.size());
   std::iota(everybody.begin(), everybody.end(), std::size_t{0});
-  Accelerated iterate(problem, derivatives,
-                      {.steps = steps,
-                       .step = curvature > 0 ? 1 / curvature : 1,
-                       .records = n,
-                       .penalty = penalty_of(problem.objective)});
+  Accelerated iterate(derivatives, {.steps = steps,
+                                    .step = curvature > 0 ? 1 / curvature : 1,
+                                    .records = n,
+                                    .penalty = penalty_of(problem.objective),
+                                    .spares_constant = problem.objective.intercept == glm::Intercept::kFree});
   Fit fit;
   Shown shown(problem, observer, steps, fit);
   bool wanted = true;
@@ -169,7 +167,7 @@ Result<Fit> descend_openly(const Problem& problem, const GradientDescentSettings
 double derivative_at_zero(const Problem& problem) {
   switch (problem.objective.task) {
     case glm::Task::kLinear:
-      return 0.5 * problem.privacy->label_reach();  // few labels are at their bound
+      return 0.25 * problem.privacy->label_reach();  // few labels are at their bound
     case glm::Task::kLogistic:
       return 0.5;
     case glm::Task::kSquaredHinge:
@@ -190,13 +188,12 @@ struct PrivatePlan {
   double coordinates = 1;
   double curvature = 1;  // c
   double records = 1;
-  double share = kRidge;  // of the noise
   std::optional<double> stated_clip;
 
   [[nodiscard]] double norm(double of_rows) const { return std::sqrt(of_rows * of_rows + constant); }  // X
   [[nodiscard]] double clip(double x) const { return stated_clip.value_or(x * derivative); }
   [[nodiscard]] double ridge(double x) const {
-    return share * std::sqrt(coordinates) * sides * clip(x) / (unit * mu * records);
+    return kRidge * std::sqrt(coordinates) * sides * clip(x) / (unit * mu * records);
   }
   [[nodiscard]] int steps(double x) const {
     return static_cast<int>(std::clamp(std::ceil(2 * std::sqrt(curvature * x * x / ridge(x))), 1.0, kMostSteps));
@@ -208,10 +205,7 @@ Result<PrivatePlan> plan_of(const Problem& problem, const GradientDescentSetting
   PrivatePlan plan;
   plan.constant = problem.objective.intercept == glm::Intercept::kNone ? 0 : 1;
   plan.derivative = std::min(terms.derivative_bound, derivative_at_zero(problem));
-  if (problem.objective.task == glm::Task::kLinear) {
-    plan.unit = terms.label_reach();
-    plan.share = kRidgeOfSquares;
-  }
+  if (problem.objective.task == glm::Task::kLinear) plan.unit = terms.label_reach();
   PARLEY_TRY(const double one_release, privacy::gaussian_noise(terms.target, 1));
   plan.mu = 1 / one_release;
   plan.sides = terms.target.neighbours == privacy::Neighbours::kReplaceOne ? 2 : 1;
@@ -258,10 +252,13 @@ Result<ChargedSum> sum_with(double multiplier, const privacy::GridFeatures& feat
 Result<Fit> descend_on_columns(const Problem& problem, const GradientDescentSettings& settings,
                                const Observer& observer) {
   const PrivateTerms& terms = *problem.privacy;
-  PARLEY_TRY(const PrivatePlan plan, plan_of(problem, settings));
+  PARLEY_TRY(PrivatePlan plan, plan_of(problem, settings));
   // A stated penalty is that of the features and labels as the job has them: their scale stays.
   const bool penalty_is_ours = problem.objective.l1 == 0 && problem.objective.l2 == 0;
-  PARLEY_TRY(const Looks looks, plan_looks(terms, settings.look, penalty_is_ours));
+  const bool moves_labels = penalty_is_ours && plan.constant > 0 && problem.objective.task == glm::Task::kLinear;
+  PARLEY_TRY(const Looks looks, plan_looks(terms, {.numbers = settings.look && penalty_is_ours,
+                                                   .labels = settings.look && moves_labels,
+                                                   .rows = settings.look}));
   // Of rows that nobody has looked at yet, about half the bound.
   const double expected = looks.rows ? 0.5 * terms.row_bound : terms.row_bound;
   const int steps = settings.steps.value_or(plan.steps(plan.norm(expected)));
@@ -294,10 +291,16 @@ Result<Fit> descend_on_columns(const Problem& problem, const GradientDescentSett
   }
   PrivateTerms found = terms;
   found.features = &features;
-  // Labels from the middle of their bounds, which an intercept gives back.
-  const double middle = plan.constant > 0 && penalty_is_ours ? terms.label_middle : 0;
+  // Labels from the middle of their range, which an intercept gives back.
+  LabelRange range{moves_labels ? terms.label_middle : 0, std::numeric_limits<double>::infinity()};
+  if (looks.labels) {
+    PARLEY_TRY(range, range_of_labels(terms, problem.labels, *looks.labels));
+    plan.derivative *= range.reach / terms.label_reach();
+    plan.unit = range.reach;
+  }
+  const double middle = range.middle;
   std::vector<double> labels(problem.labels.begin(), problem.labels.end());
-  for (double& label : labels) label -= middle;
+  for (double& label : labels) label = std::clamp(label - middle, -range.reach, range.reach);
   const Problem scaled{features.matrix(), labels, problem.objective, &found};
 
   const double x = plan.norm(row_norm);
@@ -313,13 +316,13 @@ Result<Fit> descend_on_columns(const Problem& problem, const GradientDescentSett
                                            .neighbours = terms.target.neighbours,
                                            .unit = terms.unit}));
   PARLEY_TRY(const privacy::PoissonSampling everybody, privacy::PoissonSampling::make(1));
-  Accelerated iterate(scaled, derivatives,
-                      {.steps = static_cast<int>(allowed),
-                       .step = 1 / (plan.curvature * x * x + penalty.l2),
-                       .records = plan.records,
-                       .penalty = penalty,
-                       .averages = true});
-  // The model of the features as the job has them.
+  Accelerated iterate(derivatives, {.steps = static_cast<int>(allowed),
+                                    .step = 1 / (plan.curvature * x * x + penalty.l2),
+                                    .records = plan.records,
+                                    .penalty = penalty,
+                                    .averages = true,
+                                    .spares_constant = penalty_is_ours});
+  // The model of the features and labels as the job has them.
   const auto model = [&] {
     std::vector<double> weights = iterate.model();
     for (std::size_t c = 0; c < weights.size(); ++c)

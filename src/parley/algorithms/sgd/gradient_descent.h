@@ -16,13 +16,13 @@
 // Gaussian release that costs the whole budget, D the coordinates, X the norm of a row with its intercept, and R0 the
 // derivative at W = 0 (1/2 for logistic, Y for labels of [-Y, Y], else Y = 1),
 //
-//   C   = X R0, half of that for the squared loss, 0.7 of it for softmax
-//   r   = 0.1 sqrt(D) sides C / (Y mu n)                (0.03 for the squared loss) the noise of the mean gradient, over all steps together
+//   C   = X R0, a quarter of that for the squared loss, 0.7 of it for softmax
+//   r   = 0.1 sqrt(D) sides C / (Y mu n)                the noise of the mean gradient, over all steps together
 //   T   = 2 sqrt(c X^2 / r)                             what acceleration needs at that curvature
 //   h   = 1 / (c X^2 + r)
 //
-// r is added where the model states no penalty, and said (Fit::l2_used); a stated one is kept. Where the schema's
-// bounds are far above most values, X and the scale of numbers are found first, for a few percent of the budget
+// r is added, but not on the intercept, where the model states no penalty, and said (Fit::l2_used); a stated one is kept.
+// X, the scale of numbers and the range of real labels may be far below their bounds, and are found first, for a few percent of the budget
 // (private_scale.h); T was fixed before. Where the noise is as large as what data usually show, by public numbers, an
 // intercept is all that is learnt (Fit::remark). Everything after the release of s_t is post-processing.
 #pragma once

@@ -15,10 +15,11 @@ using privacy::Contributions;
 using privacy::Private;
 
 constexpr double kAbove = 0.02;           // share of the records that may be above a number's scale
-constexpr double kMostNoise = 0.03;       // of the records, in the sum of all bins of a number
+constexpr double kMostNoise = 0.2;        // of the records, in the sum of all bins of a number
 constexpr double kMostNoiseOfRows = 0.1;  // likewise of the rows' norms: half of the records is far from noise
 constexpr int kNumberEdges = 21;          // 2^(-k/2): down to 1/1024 of a bound
-constexpr int kRowEdges = 33;             // 2^(-k/4): down to 1/256
+constexpr int kLabelBins = 32;
+constexpr int kRowEdges = 33;  // 2^(-k/4): down to 1/256
 
 std::vector<double> edges_below(double largest, int count, double octave) {
   std::vector<double> edges;
@@ -43,18 +44,24 @@ Result<std::optional<Look>> look_at(const PrivateTerms& terms, BinRule rule, dou
 std::vector<privacy::Event> Looks::events() const {
   std::vector<privacy::Event> all;
   if (numbers) all.push_back(numbers->event);
+  if (labels) all.push_back(labels->event);
   if (rows) all.push_back(rows->event);
   return all;
 }
 
-Result<Looks> plan_looks(const PrivateTerms& terms, bool wanted, bool scale_is_free) {
+Result<Looks> plan_looks(const PrivateTerms& terms, const Wanted& wanted) {
   Looks looks;
-  if (!wanted) return looks;
-  if (scale_is_free && !terms.numbers.empty()) {
+  if (wanted.numbers && !terms.numbers.empty()) {
     BinRule rule{.edges = edges_below(1, kNumberEdges, 0.5), .quantities = terms.numbers.size()};
     PARLEY_TRY(looks.numbers, look_at(terms, std::move(rule), kNumbersShare, kMostNoise));
   }
-  if (terms.finds_row_norm) {
+  if (wanted.labels) {
+    BinRule rule;
+    for (int b = 1; b < kLabelBins; ++b)
+      rule.edges.push_back(terms.label_middle + terms.label_reach() * (2.0 * b / kLabelBins - 1));
+    PARLEY_TRY(looks.labels, look_at(terms, std::move(rule), kLabelsShare, kMostNoise));
+  }
+  if (wanted.rows && terms.finds_row_norm) {
     BinRule rule{.edges = edges_below(terms.row_bound, kRowEdges, 0.25)};
     PARLEY_TRY(looks.rows, look_at(terms, std::move(rule), kRowsShare, kMostNoiseOfRows));
   }
@@ -85,6 +92,24 @@ Result<std::vector<double>> scales_of_numbers(const PrivateTerms& terms, const L
     scales.push_back(edges[scale]);
   }
   return scales;
+}
+
+Result<LabelRange> range_of_labels(const PrivateTerms& terms, std::span<const double> labels, const Look& look) {
+  Contributions values{{labels.begin(), labels.end()}, 1};
+  PARLEY_TRY(const auto counts, privacy::bin_counts(Private<Contributions>(std::move(values)), look.rule));
+  PARLEY_TRY(const auto told, terms.gate->release(counts, look.noise));
+  const std::vector<double>& bins = told.value();
+  const double most = kAbove * terms.records();
+  std::size_t first = 0;
+  std::size_t last = bins.size() - 1;
+  double cut = 0;
+  while (last > 0 && cut + bins[last] <= most) cut += bins[last--];
+  cut = 0;
+  while (first < last && cut + bins[first] <= most) cut += bins[first++];
+  const double width = 2 * terms.label_reach() / static_cast<double>(bins.size());
+  const double low = terms.label_middle - terms.label_reach() + width * static_cast<double>(first);
+  const double reach = 0.5 * width * static_cast<double>(last + 1 - first);
+  return LabelRange{low + reach, reach};
 }
 
 Result<double> norm_of_rows(const PrivateTerms& terms, const privacy::GridFeatures& features, const Look& look) {
