@@ -22,6 +22,8 @@ struct PrivateRunOptions {
   std::optional<double> row_bound{};     // absent: sqrt(d)
   std::optional<std::size_t> records{};  // stated under add-remove; absent: n
   privacy::Smoothness smoothness = privacy::Smoothness::kBounds;
+  std::vector<std::size_t> numbers{};
+  bool finds_row_norm = false;
 };
 
 // Features are those of [-1, 1].
@@ -74,6 +76,8 @@ class PrivateRun {
         .smoothness = options.smoothness,
         .derivative_bound = options.derivative_bound,
         .row_bound = options.row_bound.value_or(std::sqrt(static_cast<double>(columns(data_)))),
+        .numbers = options.numbers,
+        .finds_row_norm = options.finds_row_norm,
         .features = &features_,
         .gate = &gate});
   }

@@ -19,6 +19,7 @@
 #include "parley/algorithms/relational/relational_admm.h"
 #include "parley/algorithms/relational/relational_sgd.h"
 #include "parley/algorithms/relational/unit_descent.h"
+#include "parley/algorithms/sgd/gradient_descent.h"
 #include "parley/algorithms/sgd/sgd.h"
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
@@ -143,6 +144,13 @@ std::deque<Row>& all() {
        .source = "Abadi et al. 2016",
        .train = trains_by<algorithms::SgdSettings>(algorithms::sgd),
        .train_over_join = sgd_over_joins,
+       .can_be_private = true,
+       .risk = risk_of_descent},
+      {.name = "gradient-descent",
+       .partition = Partition::kSingle,
+       .summary = "accelerated steps on all records, averaged under privacy",
+       .source = "Nesterov 1983; Bassily, Smith, Thakurta 2014",
+       .train = trains_by<algorithms::GradientDescentSettings>(algorithms::gradient_descent),
        .can_be_private = true,
        .risk = risk_of_descent},
       {.name = "fed-iter-ht",

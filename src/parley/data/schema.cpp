@@ -74,6 +74,11 @@ void check_column(Toml& toml, const ColumnSchema& column) {
   if (column.lower.has_value() != column.upper.has_value())
     toml.reject(column.lower ? "lower" : "upper", "a bound needs both lower and upper (or bound = B for [-B, B])");
 
+  if (column.center && !(numeric(column.type) && column.bound()))
+    toml.reject("center", "belongs to numbers and integers with lower and upper");
+  else if (column.center.value_or(false) && !(*column.lower < *column.upper))
+    toml.reject("center", "needs bounds with room between them", fmt::format("{}", *column.lower));
+
   const bool may_have_levels =
       column.type == ColumnType::kCategory || column.type == ColumnType::kBoolean || column.type == ColumnType::kLabel;
   if (toml.has("levels")) {
@@ -141,6 +146,8 @@ ColumnSchema read_column(Toml& toml) {
   }
   toml.texts("levels", column.levels);
   toml.boolean("confirmed", column.confirmed);
+  bool center = false;
+  if (toml.boolean("center", center)) column.center = center;
   toml.choice("unknown_level", column.unknown, unknown_level_rules());
   const Toml::Kind kind = toml.kind("missing");
   if (kind == Toml::Kind::kInteger || kind == Toml::Kind::kNumber) {
@@ -215,6 +222,7 @@ std::string column_toml(const ColumnSchema& column) {
   const char* const mark = column.confirmed ? "" : kGuess;
   if (column.lower) out += fmt::format("lower = {}{}\n", written(*column.lower), mark);
   if (column.upper) out += fmt::format("upper = {}{}\n", written(*column.upper), mark);
+  if (column.center) out += fmt::format("center = {}\n", *column.center);
   if (!column.levels.empty()) out += fmt::format("levels = {}{}\n", list_of(column.levels), mark);
   if (!column.confirmed) out += "confirmed = false\n";
   if (column.unknown == UnknownLevel::kIgnore) out += "unknown_level = \"ignore\"\n";
@@ -234,6 +242,12 @@ std::string_view name(ColumnType type) {
 std::optional<double> ColumnSchema::bound() const {
   if (!lower || !upper) return std::nullopt;
   return std::max(std::abs(*lower), std::abs(*upper));
+}
+
+std::optional<double> ColumnSchema::middle() const {
+  if (!numeric(type) || !bound() || !(*lower < *upper)) return std::nullopt;
+  if (!center.value_or(*lower > 0 || *upper < 0)) return std::nullopt;
+  return *lower + half_range();
 }
 
 const ColumnSchema* Schema::find(std::string_view column) const {

@@ -14,6 +14,8 @@
 //   upper = 90
 //   confirmed = true                # false: a guess from the data that a person has not confirmed
 //   missing = "error"               # error | zero | drop-row | a number | level (categories) | no-match (keys)
+//   center = true                   # whether scale = "bounds" takes the middle of the bounds off; absent: unless they
+//                                   # contain 0
 //
 // Bounds and levels are public by declaration. Those that a reader found in the data are not:
 // confirmed is false for them, and a private run must refuse them.
@@ -55,9 +57,13 @@ struct ColumnSchema {
   Missing missing = Missing::kError;
   double missing_value = 0;
   UnknownLevel unknown = UnknownLevel::kRefuse;
+  std::optional<bool> center;
   bool confirmed = true;
 
   [[nodiscard]] std::optional<double> bound() const;  // B = max(|lower|, |upper|) when both are there
+  // The middle of the bounds of a number that scale = "bounds" takes it off; then it is divided by half their distance.
+  [[nodiscard]] std::optional<double> middle() const;
+  [[nodiscard]] double half_range() const { return 0.5 * (*upper - *lower); }
   bool operator==(const ColumnSchema&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string_view>
 
 #include "parley/core/text.h"
@@ -67,12 +68,24 @@ Result<void> check_scales(const Job& job, const Introduction& said) {
     return untrue("a scale that is not above 0");
   if (job.data.scale == Scale::kStandardize)
     return said.scales.empty() || said.centers.empty() ? untrue("no scales of standardized columns") : Result<void>{};
-  if (!said.centers.empty()) return untrue("centers of columns that have none");
-  if (job.data.scale == Scale::kNone)
-    return said.scales.empty() ? Result<void>{} : untrue("scales of columns that are not scaled");
+  const bool by_bounds = job.data.scale == Scale::kBounds;
+  if (!said.centers.empty() && (!by_bounds || job.data.unit_rows)) return untrue("centers of columns that have none");
+  if (!by_bounds) return said.scales.empty() ? Result<void>{} : untrue("scales of columns that are not scaled");
+  std::map<std::string, const data::ColumnSchema*> centred;
+  PARLEY_TRY(const data::Schema schema, data::parse_schema(said.schema, said.party + " (schema)"));
+  for (const data::ColumnSchema& column : schema.columns)
+    if (column.middle() && !job.data.unit_rows) centred[column.name] = &column;
   for (std::size_t j = 0; j < std::max(said.bounds.size(), said.scales.size()); ++j) {
     const double bound = said.bounds.empty() ? 0 : said.bounds[j];
-    if ((said.scales.empty() ? 1.0 : said.scales[j]) != (bound > 0 ? 1.0 / bound : 1.0))
+    double center = 0;
+    double scale = bound > 0 ? 1.0 / bound : 1.0;
+    const auto found = j < said.columns.size() ? centred.find(said.columns[j]) : centred.end();
+    if (found != centred.end()) {
+      center = *found->second->middle();
+      scale = 1.0 / found->second->half_range();
+    }
+    if ((said.scales.empty() ? 1.0 : said.scales[j]) != scale ||
+        (said.centers.empty() ? 0.0 : said.centers[j]) != center)
       return untrue("scales that are not those of its bounds");
   }
   return {};

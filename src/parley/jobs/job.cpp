@@ -153,6 +153,52 @@ void check_hidden_count(Toml& toml, const Job& job) {
                 "replace-one");
 }
 
+// The algorithm of a job that names none, and the intercept where it says nothing of one: from what is public before any
+// table is read. Each chosen name is one of the catalog.
+void choose_algorithm(Job& job, bool states_intercept) {
+  const glm::Objective& model = job.objective;
+  const bool constrained = model.l1_radius || model.sparsity || model.box || !model.l1_groups.empty();
+  const bool is_private = protects_records(job);
+  switch (job.partition) {
+    case Partition::kSingle:
+      if (!is_private) {
+        job.algorithm = model.sparsity ? "sgd" : "exact";
+        job.why = model.sparsity ? "the model is to be sparse" : "it finds the optimum, and nothing is private";
+      } else if (model.l1_radius) {
+        job.algorithm = "frank-wolfe";
+        job.why = "the run is private and the model is in an l1 ball";
+      } else if (model.sparsity) {
+        job.algorithm = "sgd";
+        job.why = "the run is private and the model is to be sparse";
+      } else {
+        job.algorithm = "gradient-descent";
+        job.why = "the run is private, and its settings follow from the bounds, n, d and epsilon";
+      }
+      break;
+    case Partition::kHorizontal:
+      job.algorithm = model.sparsity ? "fed-iter-ht" : is_private ? "fedavg" : "newton";
+      job.why = model.sparsity ? "the model is to be sparse"
+                : is_private   ? "the run is private"
+                               : "it finds the optimum in few rounds, and nothing is private";
+      break;
+    case Partition::kVertical:
+      job.algorithm = job.privacy || model.l1_radius ? "bcfw" : "admm-sharing";
+      job.why = job.privacy       ? "the run is private"
+                : model.l1_radius ? "the model is in an l1 ball"
+                                  : "one value per record travels, and nothing is private";
+      break;
+    case Partition::kRelational:
+      job.algorithm = "relational-admm";
+      job.why = "it takes every kind of join";
+      break;
+  }
+  const bool with_intercept =
+      job.algorithm == "exact" || job.algorithm == "newton" || job.algorithm == "gradient-descent";
+  if (states_intercept || constrained || !with_intercept || !job.tables.empty()) return;
+  job.objective.intercept = is_private ? glm::Intercept::kPenalised : glm::Intercept::kFree;
+  job.why += "; the model has an intercept";
+}
+
 // Labels that leave with noise of their own. Their epsilon is a part of the run's where whole records are protected, and
 // all of it where nothing else is.
 void read_label_noise(Toml& toml, Job& job) {
@@ -447,12 +493,12 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
     job.privacy->ledger = beside(path, job.privacy->ledger);
   }
   Toml algorithm = toml.table("algorithm");
-  toml.require("algorithm");
-  algorithm.require("name");
-  algorithm.text("name", job.algorithm);
+  const bool chosen = !algorithm.has("name");
+  if (algorithm.text("name", job.algorithm) && job.algorithm.empty()) algorithm.reject("name", "must not be empty");
   algorithm.integer("seed", job.seed, at_least(0));
   // The settings of an algorithm that nobody knows are not reported as mistakes of their own.
-  if (!job.algorithm.empty()) {
+  if (chosen || !job.algorithm.empty()) {
+    if (chosen) choose_algorithm(job, model.has("intercept"));
     PARLEY_TRY(job.method, read_method(algorithm, job));
   }
   if (protects_records(job)) check_privacy(toml, job);

@@ -111,6 +111,7 @@ struct Job {
   Partition partition = Partition::kSingle;
   glm::Objective objective;
   std::string algorithm;
+  std::string why;                       // it was chosen, where the job names none
   std::shared_ptr<const Method> method;  // what its name and settings stand for
   std::optional<std::int64_t> seed;
   DataSection data;

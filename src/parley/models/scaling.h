@@ -2,6 +2,8 @@
 // alike (glm/model.h: f_j = (x_j - center_j) * scale_j).
 //
 //   bounds        x_j / B_j           B_j public; columns without a bound stay as they are
+//                 (x_j - m_j) / h_j   numbers whose bounds m_j +- h_j do not contain 0 (data::ColumnSchema::middle);
+//                                     not together with unit rows
 //   standardize   (x_j - mean_j) / deviation_j   computed from the training rows, so never with privacy
 //   unit rows     then each row is divided by its Euclidean norm (zero rows stay)
 #pragma once

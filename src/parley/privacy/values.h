@@ -25,6 +25,7 @@ namespace parley::privacy {
 
 class GridFeatures;
 class ProvedDistance;
+struct BinRule;
 struct ClassLabels;
 struct ClipRule;
 struct Contributions;
@@ -120,7 +121,7 @@ class Sensitive {
   [[nodiscard]] Unit unit() const { return unit_; }
 
  private:
-  friend struct SensitivityBound;  // the functions of clipped_sum.h and class_labels.h
+  friend struct SensitivityBound;  // the functions of clipped_sum.h, bin_counts.h and class_labels.h
   friend class ExactSums;          // exact_sums.h
   friend class BatchSum;           // batch_sum.h
   friend class ResidualSums;       // residual_sums.h
@@ -146,6 +147,7 @@ struct SensitivityBound {
   friend Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<Contributions>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_vector_sum(const Private<UnitContributions>&, const ClipRule&);
   friend Result<Sensitive<GridVector, Linf>> clipped_scores(const Private<Contributions>&, const ClipRule&);
+  friend Result<Sensitive<GridVector, L2>> bin_counts(const Private<Contributions>&, const BinRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_column_squares(const GridFeatures&, const ClipRule&);
   friend Result<Sensitive<GridVector, L2>> clipped_values(const Private<Numbers>&, const ClipRule&);
   friend Result<Sensitive<GridVector, L1>> clipped_values_l1(const Private<Numbers>&, const ClipRule&);

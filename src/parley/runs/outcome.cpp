@@ -1,5 +1,7 @@
 #include "parley/runs/outcome.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <utility>
 
@@ -69,6 +71,16 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
     for (const jobs::Introduction& party : run.parties)
       outcome.elsewhere.push_back({party.party, static_cast<std::size_t>(party.column_count)});
   return outcome;
+}
+
+void note_choice(const jobs::Job& job, Outcome& outcome) {
+  if (!job.why.empty())
+    outcome.notes.push_back(fmt::format("algorithm.name was not given: {}, because {}", job.algorithm, job.why));
+  if (!outcome.fit.remark.empty()) outcome.notes.push_back(outcome.fit.remark);
+  if (outcome.fit.l2_used)
+    outcome.notes.push_back(fmt::format(
+        "model.l2 was not given: a ridge of {:.3g}, from public numbers, keeps the noise out of the weights",
+        *outcome.fit.l2_used));
 }
 
 void note_doubts(Outcome& outcome) {

@@ -49,6 +49,9 @@ struct Outcome {
 Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::span<const wire::Bytes> memories,
                            std::vector<PrivacyReport> reports = {});
 
+// Adds which algorithm was chosen, where the job names none, and the ridge that a private run added.
+void note_choice(const jobs::Job& job, Outcome& outcome);
+
 // Adds what its metrics make somebody doubt, of held-out rows where there are some.
 void note_doubts(Outcome& outcome);
 

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "parley/algorithms/parts/smoothness.h"
+#include "parley/algorithms/sgd/gradient_descent.h"
 #include "parley/catalog/federation.h"
 #include "parley/catalog/join_of_tables.h"
 #include "parley/catalog/method.h"
@@ -57,6 +58,20 @@ void describe_releases(const jobs::Job& job, JobPlan& plan) {
     const double quiet = static_cast<double>(plan.steps) * (kQuiet / loudest) * (kQuiet / loudest);
     if (quiet < 0.9 * static_cast<double>(plan.steps)) plan.quiet_steps = static_cast<std::int64_t>(std::floor(quiet));
   }
+}
+
+// Of algorithms that learn every column from noisy gradients; selections of single columns are judged by their own noise.
+Result<void> warn_of_likely_signal(const jobs::Job& job, const algorithms::Problem& problem, JobPlan& plan) {
+  if (job.algorithm != "gradient-descent" && job.algorithm != "sgd") return {};
+  PARLEY_TRY(const double noise, algorithms::noise_beside_likely_signal(problem));
+  if (noise < 0.5) return {};
+  plan.warnings.push_back(fmt::format(
+      "{} at n = {}, {} and epsilon = {}: the noise of all steps together is {:.2g} times what data of this "
+      "size usually show; the base rate {} the answer. More records, fewer columns or a larger epsilon help",
+      noise >= 1 ? "this job cannot work" : "this job will learn little",
+      with_commas(static_cast<long long>(plan.records)), counted(plan.columns, "column"), job.privacy->epsilon, noise,
+      noise >= 1 ? "is" : "may be"));
+  return {};
 }
 
 void warn(const jobs::Job& job, JobPlan& plan) {
@@ -218,6 +233,7 @@ Result<JobPlan> plan_job(const jobs::Job& job) {
     plan.risk = row.risk(static_cast<double>(plan.records), static_cast<double>(plan.columns), site->terms().target);
   if (row.suggested_steps) plan.suggested_steps = row.suggested_steps(problem);
   warn(job, plan);
+  PARLEY_CHECK(warn_of_likely_signal(job, problem, plan));
   return plan;
 }
 

@@ -30,6 +30,14 @@ double public_label_bound(const jobs::Job& job, const data::Dataset& train) {
   return job.data.label_bound.value_or(data::kUnbounded);
 }
 
+double middle_of_label(const jobs::Job& job, const data::Dataset& train) {
+  if (job.objective.task != glm::Task::kLinear) return 0;
+  for (const data::ColumnSchema& column : train.schema.columns)
+    if (column.type == data::ColumnType::kLabel && column.bound() && *column.upper > *column.lower)
+      return 0.5 * (*column.lower + *column.upper);
+  return 0;
+}
+
 bool finds_columns(const jobs::Job& job, const data::Dataset& train) {
   return train.schema.format == data::Format::kLibsvm && !train.schema.features && !job.data.features;
 }
@@ -105,6 +113,34 @@ std::string hexadecimal(std::uint64_t number) {
   return fmt::format("{:016x}", number);
 }
 
+// What the schema says of feature columns, where it names each: a category is one 1 in all its columns, so that it counts
+// once in a row's square.
+struct SaidOfRows {
+  double squares = 0;
+  std::vector<std::size_t> numbers;
+};
+std::optional<SaidOfRows> said_of_rows(const data::Dataset& train) {
+  SaidOfRows said;
+  std::size_t at = 0;
+  for (const data::ColumnSchema& column : train.schema.columns) {
+    const bool number = column.type == data::ColumnType::kNumber || column.type == data::ColumnType::kInteger;
+    if (number) {
+      if (at >= train.columns.size() || train.columns[at] != column.name) return std::nullopt;
+      said.numbers.push_back(at++);
+    } else if (column.type == data::ColumnType::kCategory) {
+      while (at < train.columns.size() && train.columns[at].starts_with(column.name + "=")) ++at;
+    } else if (column.type == data::ColumnType::kBoolean) {
+      if (at >= train.columns.size() || train.columns[at] != column.name) return std::nullopt;
+      ++at;
+    } else {
+      continue;
+    }
+    said.squares += 1;
+  }
+  if (at != train.columns.size()) return std::nullopt;
+  return said;
+}
+
 }  // namespace
 
 Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& train, const linalg::Matrix& features) {
@@ -125,6 +161,12 @@ Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& trai
     squares += facts.column_bounds.back() * facts.column_bounds.back();
   }
   facts.row_bound = job.data.unit_rows ? 1.0 : std::sqrt(squares);
+  if (!job.data.unit_rows && job.data.scale == jobs::Scale::kBounds && columns > 0) {
+    const std::optional<SaidOfRows> said = said_of_rows(train);
+    facts.finds_row_norm = !said;
+    if (said) facts.row_bound = std::sqrt(said->squares);
+    if (said) facts.numbers = said->numbers;
+  }
   if (!job.tables.empty() && train.labels.values.empty()) return facts;  // another table's
   facts.label_bound = public_label_bound(job, train);
   if (!std::isfinite(facts.label_bound))
@@ -209,6 +251,9 @@ Result<std::unique_ptr<PrivateSite>> PrivateSite::open(const jobs::Job& job, con
                                           .derivative_bound = section.derivative_bound.value_or(derivative_bound),
                                           .row_bound = site->facts_.row_bound,
                                           .label_bound = site->facts_.label_bound,
+                                          .label_middle = middle_of_label(job, train),
+                                          .numbers = site->facts_.numbers,
+                                          .finds_row_norm = site->facts_.finds_row_norm,
                                           .features = &site->features_,
                                           .gate = site->gate_.get()};
   return site;

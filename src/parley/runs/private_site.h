@@ -30,6 +30,8 @@ struct PublicFacts {
   std::size_t records = 0;  // n; what the job states where the relation hides n; of clients, how many there are
   std::vector<double> column_bounds;  // of the features as the trainer sees them
   double row_bound = 0;
+  std::vector<std::size_t> numbers;  // columns that the schema calls numbers
+  bool finds_row_norm = false;       // no schema says how many columns of a row are not 0
   double label_bound = 1;
 };
 

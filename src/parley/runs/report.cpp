@@ -206,10 +206,12 @@ Json model_json(const Outcome& outcome, const ReportContext& context) {
   if (outcome.elsewhere.empty()) {
     const ModelSize size = model_size(outcome);
     const bool told = weights_are_told(outcome);
-    return {{"path", context.model_path},
-            {"columns", size.columns},
-            {"nonzeros", told ? Json(size.nonzeros) : Json(nullptr)},
-            {"l1_norm", told ? Json(size.l1_norm) : Json(nullptr)}};
+    Json model = {{"path", context.model_path},
+                  {"columns", size.columns},
+                  {"nonzeros", told ? Json(size.nonzeros) : Json(nullptr)},
+                  {"l1_norm", told ? Json(size.l1_norm) : Json(nullptr)}};
+    if (outcome.fit.l2_used) model["l2_used"] = *outcome.fit.l2_used;
+    return model;
   }
   std::size_t columns = 0;
   Json parts = Json::array();

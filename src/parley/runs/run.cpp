@@ -140,6 +140,7 @@ Result<Outcome> run(const jobs::Job& job, const catalog::Sources& sources, const
                  : !job.tables.empty()                  ? run_joined(job, sources, watch)
                                                         : run_alone(job, sources.front(), watch);
   if (!outcome) return fail(jobs::in_job(job, std::move(outcome).error()));
+  note_choice(job, *outcome);
   return outcome;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ struct Fit {
   Certificate certificate = Certificate::kNone;
   Stop stop = Stop::kConverged;
   int iterations = 0;
+  std::optional<double> l2_used;  // a ridge that a private run added because the model states no penalty
+  std::string remark;             // what a person should know of how this model came about
   std::int64_t releases = 0;      // values that left through the gate; 0 when not private
   std::vector<double> history;    // objective after each iteration
   std::vector<double> residuals;  // of a federated run whose coordinator knows how far from an optimum it is

@@ -10,7 +10,10 @@
 //      fewer than asked for: the run does those and stops with Stop::kBudgetEnded;
 //   4. gate->select, gate->gaussian, ... draw against the plan.
 #pragma once
+#include <cmath>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 #include "parley/privacy/accounting/calibration.h"
 #include "parley/privacy/gate.h"
@@ -24,12 +27,17 @@ struct PrivateTerms {
   privacy::Unit unit = privacy::Unit::kRecord;
   privacy::Calibration calibration = privacy::Calibration::kProved;
   privacy::Smoothness smoothness = privacy::Smoothness::kBounds;
-  double derivative_bound = 1;                      // R: every record's derivative of the loss is clipped to [-R, R]
-  double row_bound = 1;                             // ||x_i||_2 of the features as the trainer sees them
-  double label_bound = 1;                           // |y_i|
+  double derivative_bound = 1;         // R: every record's derivative of the loss is clipped to [-R, R]
+  double row_bound = 1;                // ||x_i||_2 of the features as the trainer sees them
+  double label_bound = 1;              // |y_i|
+  double label_middle = 0;             // of a real label's bounds
+  std::vector<std::size_t> numbers{};  // columns that the schema calls numbers; none where it names none
+  bool finds_row_norm = false;         // row_bound is far above most rows, and a private look is worth its cost
   const privacy::GridFeatures* features = nullptr;  // Problem::features is its matrix; it knows the columns' bounds
   privacy::Gate* gate = nullptr;
 
+  // |y_i - label_middle|
+  [[nodiscard]] double label_reach() const { return label_bound - std::abs(label_middle); }
   [[nodiscard]] double records() const { return features->records(); }
 };
 
