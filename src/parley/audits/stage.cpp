@@ -9,6 +9,7 @@
 
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
+#include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/runs/run.h"
 #include "parley/wire/frame.h"
@@ -102,6 +103,9 @@ class RealRun final : public Stage {
     Played played;
     played.claim = {report.epsilon,    report.delta,         report.unit,
                     report.neighbours, against_whom(report), is_gaussian(report.plan) && !job_.labels.noise};
+    if (!jobs::protects_records(job_)) {
+      PARLEY_TRY(played.claim.pure_epsilon, privacy::pure_epsilon(report.plan));
+    }
     const std::vector<std::string> model = {model_of(outcome)};
     played.views.push_back({model});
     if (observers_.size() > 1) {
