@@ -106,9 +106,10 @@ class Game {
       if (seconds_since(start_) > 0.2 * settings_.seconds) break;  // large jobs: the worst cases come first
     }
     if (tried.empty()) return fail(broken ? *broken : failed("there is no pair of worlds to play"));
-    // The furthest of any observer.
+    // The furthest of any observer that the claim is about.
     std::vector<double> apart(tried.size(), 0.0);
     for (std::size_t o = 0; o < observers; ++o) {
+      if (!stage_.observers()[o].covered) continue;  // what is not claimed needs no attack that is made for it
       Seen every;
       for (std::vector<Seen>& seen : tried) {
         every.in.insert(every.in.end(), seen[o].in.begin(), seen[o].in.end());
