@@ -97,6 +97,15 @@ TEST(Worlds, AreReadByTheSchemaThatTheyWereMadeFrom) {
   }
 }
 
+TEST(Worlds, RefuseTablesThatAreTooLarge) {
+  const auto job = job_of(single("neighbours = \"add-remove\"\nrecords = 100000000\n"), "worlds");
+  ASSERT_TRUE(job) << job.error().message;
+  const auto pairs = pairs_of(*job, 100'000'000);
+  ASSERT_FALSE(pairs);
+  EXPECT_EQ(pairs.error().fault, Fault::kBadInput);
+  EXPECT_NE(pairs.error().message.find("privacy.records"), std::string::npos) << pairs.error().message;
+}
+
 TEST(Worlds, RefuseTablesThatTheyCannotMake) {
   const auto job = job_of(
       "[job]\npartition = \"single\"\ntask = \"logistic\"\n[algorithm]\nname = \"sgd\"\n[data]\nbound = 2.0\n"

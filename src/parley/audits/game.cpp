@@ -106,9 +106,10 @@ class Game {
       if (seconds_since(start_) > 0.2 * settings_.seconds) break;  // large jobs: the worst cases come first
     }
     if (tried.empty()) return fail(broken ? *broken : failed("there is no pair of worlds to play"));
-    // The furthest of any observer.
+    // The furthest of any observer that the claim is about.
     std::vector<double> apart(tried.size(), 0.0);
     for (std::size_t o = 0; o < observers; ++o) {
+      if (!stage_.observers()[o].covered) continue;  // what is not claimed needs no attack that is made for it
       Seen every;
       for (std::vector<Seen>& seen : tried) {
         every.in.insert(every.in.end(), seen[o].in.begin(), seen[o].in.end());
@@ -158,20 +159,21 @@ class Game {
     // A part of the calibration is a heat of several pairs: some differences show in no mean.
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, calibration / (2 * kFewest)));
     if (candidates_.size() > most) candidates_.resize(most);
+    const std::int64_t of_a_heat = std::max(kFewest, calibration / (2 * static_cast<std::int64_t>(candidates_.size())));
     std::int64_t left_over = calibration;
     if (candidates_.size() > 1) {
       double best = -1;
       std::size_t winner = 0;
       for (std::size_t c = 0; c < candidates_.size(); ++c) {
-        PARLEY_CHECK(calibrate(candidates_[c], kFewest));
+        PARLEY_CHECK(calibrate(candidates_[c], of_a_heat));
         if (!audited_.why.empty()) return {};
-        left_over -= kFewest;
+        left_over -= of_a_heat;
         const double shown = heat(candidates_[c]);
         if (shown > best + 0.1) best = shown, winner = c;
       }
       std::swap(candidates_.front(), candidates_[winner]);
       candidates_.resize(1);
-      left_over += kFewest;
+      left_over += of_a_heat;
     }
     Candidate& chosen = candidates_.front();
     audited_.pair = pairs_[chosen.pair].name;

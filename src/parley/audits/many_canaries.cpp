@@ -127,15 +127,19 @@ Result<void> play_many(Stage& stage, const ManyCanaries& many, const GameSetting
       }
     }
   }
+  // With m canaries a failure of chance delta is one of m delta: what holds at delta 0 is what can be tested.
+  const bool pure = std::isfinite(audited.claim.pure_epsilon);
+  const double claimed = pure ? audited.claim.pure_epsilon : audited.claim.epsilon;
+  const double delta = pure ? 0 : audited.claim.delta;
   const Significance each{(1 - settings.confidence) / static_cast<double>(observers)};
   for (std::size_t o = 0; o < observers; ++o) {
     Finding finding{.observer = stage.observers()[o].name,
                     .covered = stage.observers()[o].covered,
                     .attack = "all labels at once",
                     .counts = {},
-                    .epsilon = one_run_epsilon(guesses[o], audited.claim.delta, each)};
+                    .epsilon = one_run_epsilon(guesses[o], delta, each)};
     finding.guesses = guesses[o];
-    finding.violated = finding.covered && finding.epsilon > audited.claim.epsilon;
+    finding.violated = finding.covered && finding.epsilon > claimed;
     if (finding.violated) audited.verdict = Verdict::kViolated;
     audited.findings.push_back(std::move(finding));
   }

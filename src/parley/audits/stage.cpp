@@ -9,6 +9,7 @@
 
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
+#include "parley/privacy/accounting/accountant.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/runs/run.h"
 #include "parley/wire/frame.h"
@@ -56,14 +57,15 @@ std::string model_of(const runs::Outcome& outcome) {
   return bytes;
 }
 
-constexpr int kRunsOfALedger = 64;
-constexpr double kFine = 1000;  // grains of a discrete Gaussian's deviation that make it as good as a Gaussian
+constexpr int kRunsOfALedger = 16;  // whoever opens one reads all of it
+constexpr double kFine = 1000;      // grains of a discrete Gaussian's deviation that make it as good as a Gaussian
 
 bool is_gaussian(const privacy::Plan& plan) {
   return !plan.events.empty() && std::all_of(plan.events.begin(), plan.events.end(), [](const privacy::Event& event) {
     const auto* discrete = std::get_if<privacy::DiscreteGaussian>(&event.mechanism);
+    const auto* sampled = std::get_if<privacy::SubsampledGaussian>(&event.mechanism);
     return std::holds_alternative<privacy::Gaussian>(event.mechanism) ||
-           (discrete != nullptr && discrete->sigma >= kFine);
+           (discrete != nullptr && discrete->sigma >= kFine) || (sampled != nullptr && sampled->sampling_rate == 1);
   });
 }
 
@@ -101,6 +103,9 @@ class RealRun final : public Stage {
     Played played;
     played.claim = {report.epsilon,    report.delta,         report.unit,
                     report.neighbours, against_whom(report), is_gaussian(report.plan) && !job_.labels.noise};
+    if (!jobs::protects_records(job_)) {
+      PARLEY_TRY(played.claim.pure_epsilon, privacy::pure_epsilon(report.plan));
+    }
     const std::vector<std::string> model = {model_of(outcome)};
     played.views.push_back({model});
     if (observers_.size() > 1) {

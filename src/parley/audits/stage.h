@@ -5,6 +5,7 @@
 // a ledger of the audit's own, in a folder that is removed.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct Claim {
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;
   std::string against;
   bool gaussian = false;  // whatever was drawn was Gaussian noise
+  // Where labels alone are protected: what holds at delta 0; infinity where nothing does.
+  double pure_epsilon = std::numeric_limits<double>::infinity();
 };
 
 struct Played {

@@ -18,6 +18,7 @@ namespace {
 using data::ColumnSchema;
 using data::ColumnType;
 
+constexpr std::size_t kMostCells = 200'000;  // of one world: it is read in every run
 constexpr double kFarBeyond = 1000;
 constexpr double kJustWithin = 1 - 0.000381966011250105;  // with more digits than any grid has
 
@@ -247,6 +248,15 @@ Result<std::vector<Pair>> pairs_of(const jobs::Job& job, std::size_t records) {
   for (std::size_t p = 0; p < job.parties.size(); ++p) {
     PARLEY_TRY(shapes.emplace_back(), shape_of(job, p));
   }
+  std::size_t cells = 0;
+  for (const Shape& shape : shapes) cells += records * (shape.columns.size() + 1);
+  if (cells > kMostCells)
+    return fail(
+        bad_input({job.file, 0, job.privacy->records ? "privacy.records" : "--records"},
+                  fmt::format("is too much for an audit, which makes such tables for every run: {} cells, and at "
+                              "most {} are made; audit the job with fewer records or columns (--set)",
+                              cells, kMostCells),
+                  fmt::format("{}", records)));
   const bool parts = job.partition == jobs::Partition::kVertical;  // every party has a part of the record
   const bool client = job.privacy->unit == privacy::Unit::kClient;
   const bool may_lack = job.privacy->neighbours == privacy::Neighbours::kAddRemove && !client;
