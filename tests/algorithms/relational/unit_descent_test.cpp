@@ -23,7 +23,7 @@ constexpr std::size_t kUsers = 20, kFilms = 15, kRows = 300;
 
 // Ratings of users and films: a table of ratings, one of users and one of films.
 struct Ratings {
-  std::vector<std::vector<double>> tables;
+  std::vector<std::vector<double>> tables;  // tuple by tuple
   std::vector<Index> columns{2, 3, 2};
   std::vector<std::size_t> tuples{kRows, kUsers, kFilms};
   std::vector<JoinedTable> rows;
@@ -67,8 +67,13 @@ struct Ratings {
   }
   [[nodiscard]] std::vector<Matrix> features() const {
     std::vector<Matrix> made;
-    for (std::size_t i = 0; i < tables.size(); ++i)
-      made.push_back(Matrix::from_dense(static_cast<Index>(tuples[i]), columns[i], tables[i]));
+    for (std::size_t i = 0; i < tuples.size(); ++i) {
+      const auto width = static_cast<std::size_t>(columns[i]);
+      std::vector<double> by_column;
+      for (std::size_t c = 0; c < width; ++c)
+        for (std::size_t tuple = 0; tuple < tuples[i]; ++tuple) by_column.push_back(tables[i][tuple * width + c]);
+      made.push_back(Matrix::from_dense(static_cast<Index>(tuples[i]), columns[i], by_column));
+    }
     return made;
   }
 
