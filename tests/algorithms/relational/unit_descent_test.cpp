@@ -241,7 +241,7 @@ TEST(UnitDescent, FindsTheOptimumWhereThePromiseIsWeak) {
       exact_over_join({features, data.rows, data.labels, {.task = glm::Task::kLogistic, .l2 = 0.01}}, {}, {});
   ASSERT_TRUE(exact);
   const Private run(1e6);
-  const auto fit = descend(data, data.each, run, {.steps = 2000, .step = 0.5, .momentum = 0.9, .clip = 10});
+  const auto fit = descend(data, data.each, run, {.steps = 2000, .step = 0.5, .momentum = 0.9, .clip = 3});
   ASSERT_TRUE(fit) << fit.error().message;
   EXPECT_NEAR(fit->objective, exact->objective, 1e-4 * exact->objective);
   EXPECT_EQ(fit->releases, 2000);
@@ -307,6 +307,11 @@ TEST(UnitDescent, RefusesWhatItDoesNotKeep) {
   const Private run(1);
   EXPECT_FALSE(descend(data, data.user, run, {.batch_rate = 0.5}));
   EXPECT_FALSE(descend(data, data.user, run, {.result = SgdResult::kTailAverage}));
+  for (const double clip : {1e308, 1e-300}) {
+    const auto refused = descend(data, data.user, run, {.clip = clip});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("algorithm.clip"), std::string::npos) << refused.error().message;
+  }
   Private hidden(1);
   hidden.terms->target.neighbours = privacy::Neighbours::kAddRemove;
   EXPECT_FALSE(descend(data, data.user, hidden));
