@@ -265,7 +265,7 @@ TEST(JobOfTables, RefusesUnionsThatShareAPartyOrAName) {
 
 TEST(JobOfTables, RefusesJoinsWhereNothingJoins) {
   EXPECT_NE(refusal(kTables, {"job.partition=vertical"}).find("join: is for tables"), std::string::npos);
-  EXPECT_NE(refusal(kTables, {"algorithm.name=sgd"}).find("trains on one table, and the job joins several"),
+  EXPECT_NE(refusal(kTables, {"algorithm.name=greedy-cd"}).find("trains on one table, and the job joins several"),
             std::string::npos);
   EXPECT_NE(refusal(kGood, {"data.largest_join=10"}).find("largest_join: is for jobs with a [[join]]"),
             std::string::npos);

@@ -203,6 +203,27 @@ class Tables(Parts):
     def test_parties_with_tables(self):
         self.check_parts("relational", secret="../secret")
 
+    def test_labels_of_tables_that_leave_with_noise(self):
+        privacy, _, ratings, _ = Columns.NOISY[0]
+        for algorithm in of_several_parties("relational"):
+            for noise in ("randomised-response", "laplace"):
+                with self.subTest(algorithm=algorithm.name, noise=noise):
+                    self.clean()
+                    job = self.job_for(algorithm, 8)
+                    job.write_text(job.read_text().replace("[labels]\n", f'[labels]\nprivacy = "{noise}"\n') + privacy)
+                    self.trained_here(job, "here", *self.ledger("here", True), algorithm=algorithm)
+                    coordinator = self.coordinate(job)
+                    daemons = [self.join(name, limits=ratings if name == "ratings" else "", secret="../secret", **self.columns_of(name))
+                               for name in self.PARTIES]
+                    self.finish(coordinator)
+                    for daemon in daemons:
+                        self.finish(daemon)
+                    self.same_report("here", "out", True)
+                    self.same_ledger("ratings", self.folder / "ratings" / "state" / "ledger")
+                    self.assertEqual((self.plans("users"), self.plans("films")), (0, 0), "they have nothing to pay for")
+                    for p, kept in enumerate(self.kept_parts()):
+                        self.assertEqual(self.part(kept), self.part(self.folder / "here" / f"part-{p + 1}" / "model.json"))
+
 
 if __name__ == "__main__":
     unittest.main()

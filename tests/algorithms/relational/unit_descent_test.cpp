@@ -23,7 +23,7 @@ constexpr std::size_t kUsers = 20, kFilms = 15, kRows = 300;
 
 // Ratings of users and films: a table of ratings, one of users and one of films.
 struct Ratings {
-  std::vector<std::vector<double>> tables;
+  std::vector<std::vector<double>> tables;  // tuple by tuple
   std::vector<Index> columns{2, 3, 2};
   std::vector<std::size_t> tuples{kRows, kUsers, kFilms};
   std::vector<JoinedTable> rows;
@@ -67,8 +67,13 @@ struct Ratings {
   }
   [[nodiscard]] std::vector<Matrix> features() const {
     std::vector<Matrix> made;
-    for (std::size_t i = 0; i < tables.size(); ++i)
-      made.push_back(Matrix::from_dense(static_cast<Index>(tuples[i]), columns[i], tables[i]));
+    for (std::size_t i = 0; i < tuples.size(); ++i) {
+      const auto width = static_cast<std::size_t>(columns[i]);
+      std::vector<double> by_column;
+      for (std::size_t c = 0; c < width; ++c)
+        for (std::size_t tuple = 0; tuple < tuples[i]; ++tuple) by_column.push_back(tables[i][tuple * width + c]);
+      made.push_back(Matrix::from_dense(static_cast<Index>(tuples[i]), columns[i], by_column));
+    }
     return made;
   }
 
@@ -236,7 +241,7 @@ TEST(UnitDescent, FindsTheOptimumWhereThePromiseIsWeak) {
       exact_over_join({features, data.rows, data.labels, {.task = glm::Task::kLogistic, .l2 = 0.01}}, {}, {});
   ASSERT_TRUE(exact);
   const Private run(1e6);
-  const auto fit = descend(data, data.each, run, {.steps = 2000, .step = 0.5, .momentum = 0.9, .clip = 10});
+  const auto fit = descend(data, data.each, run, {.steps = 2000, .step = 0.5, .momentum = 0.9, .clip = 3});
   ASSERT_TRUE(fit) << fit.error().message;
   EXPECT_NEAR(fit->objective, exact->objective, 1e-4 * exact->objective);
   EXPECT_EQ(fit->releases, 2000);
@@ -302,6 +307,11 @@ TEST(UnitDescent, RefusesWhatItDoesNotKeep) {
   const Private run(1);
   EXPECT_FALSE(descend(data, data.user, run, {.batch_rate = 0.5}));
   EXPECT_FALSE(descend(data, data.user, run, {.result = SgdResult::kTailAverage}));
+  for (const double clip : {1e308, 1e-300}) {
+    const auto refused = descend(data, data.user, run, {.clip = clip});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("algorithm.clip"), std::string::npos) << refused.error().message;
+  }
   Private hidden(1);
   hidden.terms->target.neighbours = privacy::Neighbours::kAddRemove;
   EXPECT_FALSE(descend(data, data.user, hidden));

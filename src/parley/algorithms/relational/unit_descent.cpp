@@ -21,7 +21,8 @@ constexpr Refusal kRefused[] = {
     {Part::kSparsity, "sgd over a join takes penalties and no constraint"},
     {Part::kFreeIntercept, "sgd over a join penalises every weight; use \"penalised\" or none"}};
 
-constexpr int kNoiseBits = 30;  // of the deviation, in grains
+constexpr int kNoiseBits = 30;            // of the deviation, in grains
+constexpr double kSmallestClip = 1e-100;  // grids have room around it
 
 Result<void> check_settings(const JoinedProblem& problem, const SgdSettings& settings) {
   PARLEY_CHECK(algorithms::check(problem.objective, kRefused));
@@ -30,6 +31,9 @@ Result<void> check_settings(const JoinedProblem& problem, const SgdSettings& set
                           "sgd over a join is for private runs; without [privacy] exact finds the optimum of one"));
   PARLEY_CHECK(require(settings.batch_rate.value_or(1) == 1, "algorithm.batch_rate",
                        "every unit of a join is in every step: 1, or left out", settings.batch_rate.value_or(1)));
+  const double clip = settings.clip.value_or(1);
+  PARLEY_CHECK(require(clip >= kSmallestClip && clip <= 1 / kSmallestClip, "algorithm.clip",
+                       "must lie between 1e-100 and 1e100", clip));
   if (settings.result == SgdResult::kTailAverage)
     return fail(bad_input({.field = "algorithm.result"}, "over a join is \"last\"", "tail-average"));
   const PrivateTerms& terms = *problem.privacy;
