@@ -28,6 +28,7 @@ PROGRAMS = {
     "exact_driver": [("",
                       "load DATA\nthreads 1\nsolve logistic 0.01 0 -1 -1\ntrace logistic 0.01 0 -1 -1\nmodel MODEL\n")],
     "federated_driver": [("local I", ""), ("data LIBSVM logistic 4 CLIENTS 2 5", "")],
+    "align_bench": [("2000", "")],
     "frank_wolfe_bench": [("0.001", "")],
     "join_bench": [("0.01", "")],
     "ledger_bench": [("", "")],

@@ -2,6 +2,7 @@
 #include "apps/parley/align.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -96,9 +97,10 @@ Result<void> write_orders(const AlignOptions& options, const jobs::Job& job, con
     if (!aligned.orders[p]) continue;
     PARLEY_CHECK(make_folder(options.out));
     const fs::path path = fs::path(options.out) / (job.parties[p].name + ".order");
-    PARLEY_CHECK(write_atomically(path.string(), data::to_text(*aligned.orders[p])));
-    std::error_code ignored;
-    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, ignored);
+    const mode_t before = ::umask(0077);
+    const auto written = write_atomically(path.string(), data::to_text(*aligned.orders[p]));
+    ::umask(before);
+    PARLEY_CHECK(written);
     if (!options.json) fmt::print("  {}\n", path.string());
   }
   return {};

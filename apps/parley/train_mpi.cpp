@@ -39,7 +39,7 @@ class OwnParty {
   static Result<std::unique_ptr<OwnParty>> read(const jobs::Job& job, int rank, const std::string& out) {
     const int own[] = {rank};
     const jobs::PartySection& party = job.parties[static_cast<std::size_t>(rank)];
-    PARLEY_TRY(runs::SameTable same, runs::SameTable::of(party.data, party.schema));
+    PARLEY_TRY(runs::SameTable same, runs::SameTable::of(party.data, party.schema, party.order));
     PARLEY_TRY(std::vector<catalog::PartyTable> tables,
                catalog::federation_of(job)->read(job, own, {catalog::files_of(party)}));
     PARLEY_CHECK(same.still());

@@ -84,6 +84,21 @@ TEST_F(SameTableTest, ARunThatIsTakenUpMustFindTheSame) {
   EXPECT_EQ(other.error().cause, Cause::kPast);
 }
 
+TEST_F(SameTableTest, ARunThatIsTakenUpTakesItsRowsInTheSameOrder) {
+  const std::string order = folder_ / "order";
+  write(data_, "rows");
+  write(schema_, "one");
+  write(order, "3 1 2");
+  const SameTable before = SameTable::of(data_, schema_, order).value();
+  EXPECT_TRUE(before.as_in({.resumed = true, .data = before.digest()}));
+  write(order, "1 2 3");
+  EXPECT_FALSE(before.still());
+  const auto other = SameTable::of(data_, schema_, order).value().as_in({.resumed = true, .data = before.digest()});
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("is not the order of rows"), std::string::npos);
+  EXPECT_FALSE(SameTable::of(data_, schema_).value().as_in({.resumed = true, .data = before.digest()}));
+}
+
 TEST_F(SameTableTest, AFileThatChangesWhileItIsReadIsNoticed) {
   write(data_, "rows");
   write(schema_, "one");

@@ -410,7 +410,7 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   // Whatever the job says about files, the site reads its own.
   *own = {site.name, site.data, site.schema, "", own->records, site.order};
   if (is_charged) PARLEY_CHECK(check_reading(site, job, *own));
-  PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema));
+  PARLEY_TRY(const SameTable same, SameTable::of(site.data, site.schema, site.order));
   PARLEY_CHECK(same.as_in(opening));
   if (job.secure.align == jobs::SecureSection::Align::kOrders && site.order.empty())
     return fail(bad_input(about(site, "data.order"),

@@ -75,15 +75,23 @@ Result<std::string> digest_of_file(const std::string& path) {
 
 }  // namespace
 
-Result<SameTable> SameTable::of(const std::string& data, const std::string& schema) {
+Result<SameTable> SameTable::of(const std::string& data, const std::string& schema, const std::string& order) {
   SameTable table;
   table.data_ = data;
   table.schema_ = schema;
-  table.seen_ = stamp(data) + "/" + stamp(schema);
+  table.order_ = order;
+  table.seen_ = table.stamps();
   PARLEY_TRY(const std::string rows, table.digest_of_rows());
   PARLEY_TRY(const std::string columns, digest_of_file(schema));
   table.digest_ = rows + " " + columns;
+  if (order.empty()) return table;
+  PARLEY_TRY(const std::string rows_in_order, digest_of_file(order));
+  table.digest_ += " " + rows_in_order;
   return table;
+}
+
+std::string SameTable::stamps() const {
+  return stamp(data_) + "/" + stamp(schema_) + "/" + stamp(order_);
 }
 
 // Of a database's table the text that is read of it.
@@ -99,18 +107,27 @@ Result<std::string> SameTable::digest_of_rows() const {
 Result<void> SameTable::as_in(const rounds::Opening& opening) const {
   if (!opening.resumed || opening.data == digest_) return {};
   const bool rows_changed = opening.data.substr(0, opening.data.find(' ')) != digest_.substr(0, digest_.find(' '));
-  Error changed = bad_input(
-      {rows_changed || schema_.empty() ? data_ : schema_, 0, ""},
-      rows_changed ? "is not the table that this run began with, and a run is of one table: bring that one back, "
-                     "or have the coordinator begin a new run (another --out)"
-                   : "is not the schema that this run began with: bring that one back, or have the coordinator "
-                     "begin a new run (another --out)");
+  // Of the table and its schema; an order stands after both.
+  const auto without_order = [](const std::string& digest) {
+    return digest.substr(0, digest.find(' ', digest.find(' ') + 1));
+  };
+  const bool order_changed = !order_.empty() && without_order(opening.data) == without_order(digest_);
+  const std::string& file = rows_changed || (schema_.empty() && !order_changed) ? data_
+                            : order_changed                                     ? order_
+                                                                                : schema_;
+  const char* what = rows_changed    ? "table that this run began with, and a run is of one table"
+                     : order_changed ? "order of rows that this run began with"
+                                     : "schema that this run began with";
+  Error changed =
+      bad_input({file, 0, ""}, fmt::format("is not the {}: bring that one back, or have the coordinator begin a "
+                                           "new run (another --out)",
+                                           what));
   changed.cause = Cause::kPast;
   return fail(std::move(changed));
 }
 
 Result<void> SameTable::still() const {
-  bool same = stamp(data_) + "/" + stamp(schema_) == seen_;
+  bool same = stamps() == seen_;
   if (same && data::is_database(data_)) {
     PARLEY_TRY(const std::string rows, digest_of_rows());
     same = rows == digest_.substr(0, digest_.find(' '));

@@ -14,7 +14,8 @@ namespace parley::runs {
 // Made before the table is read, and asked afterwards.
 class SameTable {
  public:
-  static Result<SameTable> of(const std::string& data, const std::string& schema);  // `schema` may be empty
+  // `schema` may be empty, and so may `order`, the order that its rows are taken in.
+  static Result<SameTable> of(const std::string& data, const std::string& schema, const std::string& order = {});
   // An error when the files changed since.
   [[nodiscard]] Result<void> still() const;
   // An error when the run was admitted here before with files of other bytes.
@@ -23,9 +24,11 @@ class SameTable {
 
  private:
   [[nodiscard]] Result<std::string> digest_of_rows() const;
+  [[nodiscard]] std::string stamps() const;
 
   std::string data_;
   std::string schema_;
+  std::string order_;
   std::string seen_;
   std::string digest_;
 };
