@@ -112,8 +112,8 @@ Result<LabelRange> range_of_labels(const PrivateTerms& terms, std::span<const do
   return LabelRange{low + reach, reach};
 }
 
-Result<double> norm_of_rows(const PrivateTerms& terms, const privacy::GridFeatures& features, const Look& look) {
-  Contributions norms{privacy::row_norms_upward(features, false), 1};
+Result<double> norm_of_rows(const PrivateTerms& terms, const Look& look) {
+  Contributions norms{privacy::row_norms_upward(*terms.features, false), 1};
   PARLEY_TRY(const auto counts, privacy::bin_counts(Private<Contributions>(std::move(norms)), look.rule));
   PARLEY_TRY(const auto told, terms.gate->release(counts, look.noise));
   double up_to = 0;
