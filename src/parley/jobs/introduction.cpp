@@ -71,7 +71,6 @@ Result<void> check_scales(const Job& job, const Introduction& said) {
   const bool by_bounds = job.data.scale == Scale::kBounds;
   if (!said.centers.empty() && (!by_bounds || job.data.unit_rows)) return untrue("centers of columns that have none");
   if (!by_bounds) return said.scales.empty() ? Result<void>{} : untrue("scales of columns that are not scaled");
-  // A schema that cannot be read is refused as such further on.
   std::map<std::string, const data::ColumnSchema*> centred;
   const auto schema = data::parse_schema(said.schema, "schema");
   if (schema && !job.data.unit_rows)
@@ -158,10 +157,10 @@ Result<void> check_facts(const Job& job, int party, const Introduction& said) {
     return untrue("another name than its certificate's");
   if (!(wire::largest_number(said) <= kLargestFact)) return untrue("a number beyond 1e100");
   PARLEY_CHECK(check_columns(job, said));
+  PARLEY_CHECK(check_schema_of(said));
   PARLEY_CHECK(check_scales(job, said));
   PARLEY_CHECK(check_row_norm(job, said));
   PARLEY_CHECK(check_rows(job, party, said));
-  PARLEY_CHECK(check_schema_of(said));
   return check_plan(job, party, said);
 }
 

@@ -14,10 +14,10 @@ using privacy::BinRule;
 using privacy::Contributions;
 using privacy::Private;
 
-constexpr double kAbove = 0.02;           // share of the records that may be above a number's scale
-constexpr double kMostNoise = 0.2;        // of the records, in the sum of all bins of a number
-constexpr double kMostNoiseOfRows = 0.1;  // likewise of the rows' norms: half of the records is far from noise
-constexpr int kNumberEdges = 21;          // 2^(-k/2): down to 1/1024 of a bound
+constexpr double kAbove = 0.02;            // share of the records that may be above a number's scale
+constexpr double kMostNoise = 0.2;         // of the records, in the sum of all bins of a number
+constexpr double kMostNoiseOfRows = 0.25;  // likewise of the rows' norms: half of the records is far from noise
+constexpr int kNumberEdges = 21;           // 2^(-k/2): down to 1/1024 of a bound
 constexpr int kLabelBins = 32;
 constexpr int kRowEdges = 33;  // 2^(-k/4): down to 1/256
 
