@@ -109,9 +109,10 @@ TEST(Job, RefusesNoParty) {
   EXPECT_NE(refusal("[job]\ntask='linear'\n[algorithm]\nname='exact'\n").find("no data"), std::string::npos);
 }
 
-TEST(Job, RefusesMissingTaskAndAlgorithm) {
+TEST(Job, RefusesAMissingTaskAndAnEmptyName) {
   EXPECT_EQ(refusal("[job]\n[algorithm]\nname='exact'\n"), "jobs/job.toml:1: job.task: is missing");
-  EXPECT_EQ(refusal("[job]\ntask='linear'\n"), "jobs/job.toml: algorithm: is missing");
+  EXPECT_NE(refusal("[job]\ntask='linear'\n[algorithm]\nname=''\n").find("algorithm.name: must not be empty"),
+            std::string::npos);
 }
 
 TEST(Job, RefusesALabelPartyThatIsNotThere) {

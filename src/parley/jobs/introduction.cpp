@@ -74,21 +74,18 @@ Result<void> check_scales(const Job& job, const Introduction& said) {
   if (!said.centers.empty() && (!by_bounds || job.data.unit_rows)) return untrue("centers of columns that have none");
   if (!by_bounds) return said.scales.empty() ? Result<void>{} : untrue("scales of columns that are not scaled");
   std::map<std::string, const data::ColumnSchema*> centred;
-  PARLEY_TRY(const data::Schema schema, data::parse_schema(said.schema, said.party + " (schema)"));
-  for (const data::ColumnSchema& column : schema.columns)
-    if (column.middle() && !job.data.unit_rows) centred[column.name] = &column;
-  for (std::size_t j = 0; j < std::max(said.bounds.size(), said.scales.size()); ++j) {
+  const auto schema = data::parse_schema(said.schema, "schema");
+  if (schema && !job.data.unit_rows)
+    for (const data::ColumnSchema& column : schema->columns)
+      if (column.middle()) centred[column.name] = &column;
+  for (std::size_t j = 0; j < std::max({said.bounds.size(), said.scales.size(), said.centers.size()}); ++j) {
     const double bound = said.bounds.empty() ? 0 : said.bounds[j];
-    double center = 0;
-    double scale = bound > 0 ? 1.0 / bound : 1.0;
     const auto found = j < said.columns.size() ? centred.find(said.columns[j]) : centred.end();
-    if (found != centred.end()) {
-      center = *found->second->middle();
-      scale = 1.0 / found->second->half_range();
-    }
-    if ((said.scales.empty() ? 1.0 : said.scales[j]) != scale ||
-        (said.centers.empty() ? 0.0 : said.centers[j]) != center)
-      return untrue("scales that are not those of its bounds");
+    const data::ColumnSchema* column = found == centred.end() ? nullptr : found->second;
+    const double center = column == nullptr ? 0 : *column->middle();
+    const double scale = column != nullptr ? 1.0 / column->half_range() : bound > 0 ? 1.0 / bound : 1.0;
+    if ((said.centers.empty() ? 0.0 : said.centers[j]) != center) return untrue("centers of columns that have none");
+    if ((said.scales.empty() ? 1.0 : said.scales[j]) != scale) return untrue("scales that are not those of its bounds");
   }
   return {};
 }
@@ -165,10 +162,10 @@ Result<void> check_facts(const Job& job, int party, const Introduction& said) {
     return untrue("another name than its certificate's");
   if (!(wire::largest_number(said) <= kLargestFact)) return untrue("a number beyond 1e100");
   PARLEY_CHECK(check_columns(job, said));
+  PARLEY_CHECK(check_schema_of(said));
   PARLEY_CHECK(check_scales(job, said));
   PARLEY_CHECK(check_row_norm(job, said));
   PARLEY_CHECK(check_rows(job, party, said));
-  PARLEY_CHECK(check_schema_of(said));
   return check_plan(job, party, said);
 }
 

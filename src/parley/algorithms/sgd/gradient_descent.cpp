@@ -43,8 +43,9 @@ constexpr int kReports = 50;  // objectives are full passes: a run shows this ma
 constexpr double kRidge = 0.1;
 constexpr double kMostSteps = 1000;
 constexpr double kOfClasses = 0.7;  // of the derivative at W = 0, which soon is less for most records
-constexpr double kLikely = 0.1;     // of the largest gradient at W = 0 is what data usually show
-constexpr double kNearly = 1e-7;    // an open run ends when steps have become so small beside the weights
+constexpr double kFew = 10;
+constexpr double kLikely = 0.1;   // of the largest gradient at W = 0 is what data usually show
+constexpr double kNearly = 1e-7;  // an open run ends when steps have become so small beside the weights
 
 // W, Z and the mean that becomes the model.
 class Accelerated {
@@ -193,7 +194,7 @@ struct PrivatePlan {
   [[nodiscard]] double norm(double of_rows) const { return std::sqrt(of_rows * of_rows + constant); }  // X
   [[nodiscard]] double clip(double x) const { return stated_clip.value_or(x * derivative); }
   [[nodiscard]] double ridge(double x) const {
-    return kRidge * std::sqrt(coordinates) * sides * clip(x) / (unit * mu * records);
+    return std::min(kRidge * std::sqrt(coordinates), x) * sides * clip(x) / (unit * mu * records);
   }
   [[nodiscard]] int steps(double x) const {
     return static_cast<int>(std::clamp(std::ceil(2 * std::sqrt(curvature * x * x / ridge(x))), 1.0, kMostSteps));
@@ -271,24 +272,29 @@ Result<Fit> descend_on_columns(const Problem& problem, const GradientDescentSett
   // Features in the scale that was found. A scale is kept apart from the stored numbers: nothing is copied but what the
   // narrower bound clips.
   std::vector<double> factor(terms.features->columns(), 1.0);
+  double row_norm = terms.row_bound;
+  double most = 1;  // that a bound grows by
+  if (looks.rows) {
+    PARLEY_TRY(row_norm, norm_of_rows(terms, *looks.rows));
+    // Rows far shorter than the one of an intercept would pay for it alone.
+    most = std::max(1.0, 1 / row_norm);
+    row_norm *= most;
+    std::fill(factor.begin(), factor.end(), most);
+  }
   if (looks.numbers) {
     PARLEY_TRY(const std::vector<double> scales, scales_of_numbers(terms, *looks.numbers));
-    for (std::size_t k = 0; k < scales.size(); ++k) factor[terms.numbers[k]] = 1 / scales[k];
+    for (std::size_t k = 0; k < scales.size(); ++k) factor[terms.numbers[k]] *= 1 / scales[k];
   }
   std::vector<double> scale(factor.size());
   std::vector<double> bounds(factor.size());
   for (std::size_t j = 0; j < factor.size(); ++j) {
     scale[j] = terms.features->scale(j) * factor[j];
-    bounds[j] = terms.features->bound(j);
+    bounds[j] = terms.features->bound(j) * most;
   }
   std::optional<std::size_t> stated;
   if (terms.target.neighbours == privacy::Neighbours::kAddRemove) stated = static_cast<std::size_t>(terms.records());
   PARLEY_TRY(const privacy::GridFeatures features,
              privacy::GridFeatures::make(problem.features.with_column_scale(std::move(scale)), bounds, stated));
-  double row_norm = terms.row_bound;
-  if (looks.rows) {
-    PARLEY_TRY(row_norm, norm_of_rows(terms, features, *looks.rows));
-  }
   PrivateTerms found = terms;
   found.features = &features;
   // Labels from the middle of their range, which an intercept gives back.
@@ -378,7 +384,10 @@ Result<Fit> descend_privately(const Problem& problem, const GradientDescentSetti
 
 Result<double> noise_beside_likely_signal(const Problem& problem) {
   PARLEY_TRY(const PrivatePlan plan, plan_of(problem, {}));
-  return std::sqrt(plan.coordinates) * plan.sides / (kLikely * plan.mu * plan.records);
+  // Of tables without a schema most columns may be empty in most rows: a few decide.
+  const double size = std::sqrt(plan.coordinates);
+  return (problem.privacy->finds_row_norm ? std::min(size, kFew) : size) * plan.sides /
+         (kLikely * plan.mu * plan.records);
 }
 
 Result<Fit> gradient_descent(const Problem& problem, const GradientDescentSettings& settings,

@@ -17,7 +17,7 @@
 // derivative at W = 0 (1/2 for logistic, Y for labels of [-Y, Y], else Y = 1),
 //
 //   C   = X R0, a quarter of that for the squared loss, 0.7 of it for softmax
-//   r   = 0.1 sqrt(D) sides C / (Y mu n)                the noise of the mean gradient, over all steps together
+//   r   = min(0.1 sqrt(D), X) sides C / (Y mu n)              the noise of the mean gradient, over all steps together
 //   T   = 2 sqrt(c X^2 / r)                             what acceleration needs at that curvature
 //   h   = 1 / (c X^2 + r)
 //

@@ -14,10 +14,10 @@ using privacy::BinRule;
 using privacy::Contributions;
 using privacy::Private;
 
-constexpr double kAbove = 0.02;           // share of the records that may be above a number's scale
-constexpr double kMostNoise = 0.2;        // of the records, in the sum of all bins of a number
-constexpr double kMostNoiseOfRows = 0.1;  // likewise of the rows' norms: half of the records is far from noise
-constexpr int kNumberEdges = 21;          // 2^(-k/2): down to 1/1024 of a bound
+constexpr double kAbove = 0.02;            // share of the records that may be above a number's scale
+constexpr double kMostNoise = 0.2;         // of the records, in the sum of all bins of a number
+constexpr double kMostNoiseOfRows = 0.25;  // likewise of the rows' norms: half of the records is far from noise
+constexpr int kNumberEdges = 21;           // 2^(-k/2): down to 1/1024 of a bound
 constexpr int kLabelBins = 32;
 constexpr int kRowEdges = 33;  // 2^(-k/4): down to 1/256
 
@@ -112,8 +112,8 @@ Result<LabelRange> range_of_labels(const PrivateTerms& terms, std::span<const do
   return LabelRange{low + reach, reach};
 }
 
-Result<double> norm_of_rows(const PrivateTerms& terms, const privacy::GridFeatures& features, const Look& look) {
-  Contributions norms{privacy::row_norms_upward(features, false), 1};
+Result<double> norm_of_rows(const PrivateTerms& terms, const Look& look) {
+  Contributions norms{privacy::row_norms_upward(*terms.features, false), 1};
   PARLEY_TRY(const auto counts, privacy::bin_counts(Private<Contributions>(std::move(norms)), look.rule));
   PARLEY_TRY(const auto told, terms.gate->release(counts, look.noise));
   double up_to = 0;

@@ -60,6 +60,6 @@ struct LabelRange {
 };
 Result<LabelRange> range_of_labels(const PrivateTerms& terms, std::span<const double> labels, const Look& look);
 // Of the features as they are, without an intercept.
-Result<double> norm_of_rows(const PrivateTerms& terms, const privacy::GridFeatures& features, const Look& look);
+Result<double> norm_of_rows(const PrivateTerms& terms, const Look& look);
 
 }  // namespace parley::algorithms
