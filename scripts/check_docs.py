@@ -86,6 +86,8 @@ ORDERS = (r"printf 'customer,city,product,price,weight,y\n"
 SQUARE = "parley data generate square --out square; parley train square/job.toml --out out/square --quiet"
 BEFORE = {
     "predict": TRAIN, "evaluate": f"{TRAIN}\n{SQUARE}", "keys issue": "parley keys init keys", "coordinate": KEYS,
+    "keys sign": "parley keys init keys; parley keys request . clinic", "keys revoke": KEYS,
+    "keys fingerprint": "parley keys identity keys clinic", "doctor": "mkdir state",
     "join": f"{KEYS}\n{SITE}", "ledger show": BUDGET, "ledger verify": BUDGET, "data split": ORDERS
 }
 HELP_COLUMNS = 100
