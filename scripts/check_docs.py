@@ -85,7 +85,9 @@ ORDERS = (r"printf 'customer,city,product,price,weight,y\n"
           r"1,Bern,p,5,2,1\n2,Basel,q,7,3,0\n1,Bern,q,7,3,1\n' > orders.csv")
 SQUARE = "parley data generate square --out square; parley train square/job.toml --out out/square --quiet"
 BEFORE = {
-    "report": TRAIN, "predict": TRAIN, "evaluate": f"{TRAIN}\n{SQUARE}", "keys issue": "parley keys init keys", "coordinate": KEYS,
+    "report": TRAIN, "predict": TRAIN, "evaluate": f"{TRAIN}\n{SQUARE}", "keys issue": "parley keys init keys",
+    "coordinate": KEYS, "keys sign": "parley keys init keys; parley keys request . clinic", "keys revoke": KEYS,
+    "keys fingerprint": "parley keys identity keys clinic", "doctor": "mkdir state",
     "join": f"{KEYS}\n{SITE}", "ledger show": BUDGET, "ledger verify": BUDGET, "data split": ORDERS
 }
 HELP_COLUMNS = 100

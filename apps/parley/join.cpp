@@ -310,7 +310,8 @@ void add_join(CLI::App& app, Exit& exit) {
   verb->add_flag("--quiet", options->quiet,
                  "Print only errors and warnings on stderr; the log of jobs, STATE/jobs.log, is kept all the same");
   verb->footer(
-      "Example:\n  parley join --check site.toml\n  parley join site.toml\n\n"
+      "Example:\n  parley join site.toml\n\n"
+      "With --check it says what is wrong with the site and joins nothing. "
       "A daemon that was killed at any point and is started again goes on where it was. After Ctrl-C the run waits "
       "for it. SIGHUP makes it read SITE.toml and its certificates again; they hold from the next run on.");
   verb->callback([options, &exit] { exit.finish(join(*options)); });

@@ -47,6 +47,21 @@ class PinnedPeers(Clients):
         self.assertIn("need not be trusted", self.result()["privacy"]["statement"])
         self.assertIn("has keys of pinned peers alone", self.account("north"))
 
+    def test_every_algorithm_with_masked_sums_learns_the_same_with_pins(self):
+        job = self.split_by_rows(20, "", "newton", "l2 = 0.01\n", "")
+        job.write_text(job.read_text().replace("seed = 7\n", ""))
+        expected, pins = self.trained_here(job), self.identities()
+        coordinator = self.coordinate(job)
+        parties = []
+        for name in self.PARTIES:
+            file = self.site_with(name, pins)
+            file.write_text(file.read_text().replace("without_privacy = false", "without_privacy = true"))
+            parties.append(self.spawn("join", file, "--once"))
+        self.finish(coordinator)
+        for party in parties:
+            self.finish(party)
+        self.assertEqual(self.model(), expected)
+
     def test_a_site_that_shows_another_identity_than_the_pinned_one_ends_the_run_before_anything_is_sent(self):
         job, pins = self.clients_job(), self.identities()
         (self.folder / "keys" / "west.identity").unlink()

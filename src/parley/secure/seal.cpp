@@ -239,9 +239,14 @@ Result<std::string> hello_of(const Identity& own, const RunKey& key, std::string
   return joined({own.public_key(), key.public_key(), signature});
 }
 
+Hello kept_hello(std::string_view hello) {
+  if (hello.size() != kHelloBytes) return {};
+  return {std::string(hello.substr(0, kKeyBytes)), std::string(hello.substr(kKeyBytes, kKeyBytes))};
+}
+
 Result<Hello> read_hello(std::string_view hello, std::string_view pinned, std::string_view run) {
   if (hello.size() != kHelloBytes) return fail(bad_input({.field = "hello"}, "is not one"));
-  Hello read{std::string(hello.substr(0, kKeyBytes)), std::string(hello.substr(kKeyBytes, kKeyBytes))};
+  Hello read = kept_hello(hello);
   if (!pinned.empty() && read.identity != pinned)
     return fail(bad_input({.field = "hello"}, "is of another key than the pinned one", text_of_key(read.identity)));
   if (!signed_by(read.identity, signed_part(read.identity, read.key, run), hello.substr(2 * kKeyBytes)))
@@ -251,6 +256,10 @@ Result<Hello> read_hello(std::string_view hello, std::string_view pinned, std::s
 
 Result<Seal> Seal::agree(const Oneself& self, const Peer& peer) {
   PARLEY_TRY(const Hello theirs, read_hello(peer.hello, peer.pinned, self.run));
+  return agree(self, theirs);
+}
+
+Result<Seal> Seal::agree(const Oneself& self, const Hello& theirs) {
   const std::string& own = self.own.public_key();
   if (theirs.identity == own || theirs.key == self.key.public_key())
     return fail(bad_input({.field = "hello"}, "is this site's own"));

@@ -104,6 +104,8 @@ struct Hello {
 };
 // `pinned`: the identity that it must be of; empty: whoever signed it is believed, which a relay can abuse.
 Result<Hello> read_hello(std::string_view hello, std::string_view pinned, std::string_view run);
+// What a hello says that was read before and kept since: its signature is not looked at again.
+Hello kept_hello(std::string_view hello);
 
 struct Oneself {
   const Identity& own;
@@ -126,6 +128,7 @@ struct SealAt {
 class Seal {
  public:
   static Result<Seal> agree(const Oneself& self, const Peer& peer);
+  static Result<Seal> agree(const Oneself& self, const Hello& theirs);  // that read_hello gave
 
   Result<std::string> seal(std::string_view content, SealAt at);
   // An error, always the same, when it is not what this peer sealed for us at this place of this run.

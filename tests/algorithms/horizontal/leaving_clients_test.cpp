@@ -260,6 +260,21 @@ TEST_F(LyingCoordinator, CannotHandOnAKeyOfItsOwnOrOfAnotherRound) {
   EXPECT_TRUE(refuses_in(run, honest)) << "words of a round are sent once";
 }
 
+TEST_F(LyingCoordinator, CannotPutOneClientInTwoPlaces) {
+  Clients all = clients(5, 1e7);
+  Session run(*Average::make(terms_of(5, 4), kTwoRounds), all);
+  ASSERT_TRUE(run.step());
+  const Average::Task honest = run.task(0);
+  Average::Task task = honest;
+  task.hellos[1] = honest.hellos[2];
+  EXPECT_TRUE(refuses_in(run, task));
+  task.hellos[1] = honest.hellos[0];
+  EXPECT_TRUE(refuses_in(run, task));
+  std::swap(task.hellos[0], task.hellos[2]);
+  EXPECT_TRUE(refuses_in(run, task));
+  EXPECT_TRUE(run.answer(0, honest));
+}
+
 // The noise of the fewest who may be left is that which is charged: 7 % is six deviations of 4,000 draws.
 TEST(LeavingClients, TheNoiseOfAQuorumIsTheOneThatIsCharged) {
   constexpr int kClients = 5, kQuorum = 4;

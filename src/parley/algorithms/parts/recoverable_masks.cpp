@@ -76,8 +76,8 @@ std::string name_of(const OwnPlace& place, std::size_t party) {
                                                             : "'" + peers->parties[party].name + "'";
 }
 
-Result<secure::Hello> hello_from(const RecoverableKeys& own, const OwnPlace& place, std::size_t party) {
-  auto hello = secure::read_hello(own.hellos[party], pin_of(place, party), place.by.run);
+Result<void> check_hello(const std::string& given, const OwnPlace& place, std::size_t party) {
+  const auto hello = secure::read_hello(given, pin_of(place, party), place.by.run);
   if (!hello)
     return fail(
         bad_input({.field = "keys"},
@@ -85,17 +85,32 @@ Result<secure::Hello> hello_from(const RecoverableKeys& own, const OwnPlace& pla
                               "Whoever handed it on may stand between the sites: nothing was sent",
                               name_of(place, party),
                               pin_of(place, party).empty() ? "" : " with the identity that [[peer]] pins")));
-  return hello;
+  return {};
 }
 
-Result<secure::Seal> seal_with(const RecoverableKeys& own, const OwnPlace& place, std::size_t party) {
-  PARLEY_TRY(const secure::RunKey key, secure::RunKey::of(own.seal));
-  const secure::Peer peer{.pinned = pin_of(place, party), .hello = own.hellos[party]};
-  if (place.by.peers != nullptr)
-    return secure::Seal::agree({.own = place.by.peers->own, .key = key, .run = place.by.run}, peer);
-  PARLEY_TRY(const secure::Identity identity, secure::Identity::read(own.identity));
-  return secure::Seal::agree({.own = identity, .key = key, .run = place.by.run}, peer);
-}
+// Who this party is in seals. Other parties' hellos were read when they came (deal), and are kept as they were.
+class Own {
+ public:
+  static Result<Own> of(const RecoverableKeys& keys, const OwnPlace& place) {
+    PARLEY_TRY(secure::RunKey key, secure::RunKey::of(keys.seal));
+    std::optional<secure::Identity> made;
+    if (place.by.peers == nullptr) {
+      PARLEY_TRY(made, secure::Identity::read(keys.identity));
+    }
+    return Own(place, std::move(key), std::move(made));
+  }
+  [[nodiscard]] Result<secure::Seal> seal_with(const std::string& hello) const {
+    return secure::Seal::agree({.own = identity(), .key = key_, .run = place_.by.run}, secure::kept_hello(hello));
+  }
+
+ private:
+  Own(const OwnPlace& place, secure::RunKey key, std::optional<secure::Identity> made)
+      : place_(place), key_(std::move(key)), made_(std::move(made)) {}
+  [[nodiscard]] const secure::Identity& identity() const { return made_ ? *made_ : place_.by.peers->own; }
+  OwnPlace place_;
+  secure::RunKey key_;
+  std::optional<secure::Identity> made_;
+};
 
 std::vector<int> participants(const ByParty& keys) {
   std::vector<int> there;
@@ -155,9 +170,14 @@ Result<Dealt> deal(RecoverableKeys& own, const OwnPlace& place, const ByParty& h
   if (own.hellos.empty()) {
     if (hellos.size() != static_cast<std::size_t>(place.parties) || hellos[self] != own.hello)
       return fail(wrong("must bring the hello of every party in its place"));
-    own.hellos = hellos;
     for (std::size_t p = 0; p < hellos.size(); ++p)
-      if (!hellos[p].empty()) PARLEY_CHECK(hello_from(own, place, p));
+      if (!hellos[p].empty()) PARLEY_CHECK(check_hello(hellos[p], place, p));
+    // One signer in two places would count twice.
+    for (std::size_t p = 0; p < hellos.size(); ++p)
+      for (std::size_t other = 0; other < p; ++other)
+        if (!hellos[p].empty() && secure::kept_hello(hellos[p]).identity == secure::kept_hello(hellos[other]).identity)
+          return fail(wrong("must bring a hello of another identity for every party"));
+    own.hellos = hellos;
   }
   PARLEY_TRY(const MaskSecret pair, gate.mask_secret());
   PARLEY_TRY(const MaskSecret alone, gate.mask_secret());
@@ -170,11 +190,12 @@ Result<Dealt> deal(RecoverableKeys& own, const OwnPlace& place, const ByParty& h
   PARLEY_TRY(const auto bits, privacy::SecureGenerator::from_system());
   PARLEY_TRY(const auto of_pair, privacy::share_secret(own.pair, place.quorum - 1, place.parties, *bits));
   PARLEY_TRY(const auto of_self, privacy::share_secret(own.self, place.quorum - 1, place.parties, *bits));
+  PARLEY_TRY(const Own sender, Own::of(own, place));
   Dealt dealt{own.key, ByParty(own.hellos.size())};
   for (std::size_t p = 0; p < own.hellos.size(); ++p) {
     if (p == self || own.hellos[p].empty()) continue;
     // A seal of its own each round: every message has a fresh key, and rounds are in what it is bound to.
-    PARLEY_TRY(secure::Seal seal, seal_with(own, place, p));
+    PARLEY_TRY(secure::Seal seal, sender.seal_with(own.hellos[p]));
     PARLEY_TRY(dealt.sealed[p], seal.seal(of_pair[p] + of_self[p], {.round = own.round, .step = 0}));
   }
   own.stage = RecoverableKeys::kDealt;
@@ -192,8 +213,7 @@ Result<privacy::OneTimeMask> recoverable_mask(RecoverableKeys& own, const OwnPla
     const auto p = static_cast<std::size_t>(party);
     const std::string& key = asked.keys[p];
     if (own.hellos[p].empty() || !is_round_key(key)) return fail(wrong("brings a key of a party that made none"));
-    PARLEY_TRY(const secure::Hello hello, hello_from(own, place, p));
-    if (!secure::signed_by(hello.identity, of_key(place.by.run, own.round, key),
+    if (!secure::signed_by(secure::kept_hello(own.hellos[p]).identity, of_key(place.by.run, own.round, key),
                            std::string_view(key).substr(kMaskKeyBytes + kCommitmentBytes)))
       return fail(bad_input({.field = "keys"}, "the key of the round that was handed on for party " +
                                                    name_of(place, p) + " is not one that it signed; nothing was sent"));
@@ -226,17 +246,17 @@ Result<ByParty> reveal(RecoverableKeys& own, const OwnPlace& place, const AskedT
   for (const int party : asked.survivors) {
     const auto p = static_cast<std::size_t>(party);
     if (asked.signatures[p].empty()) continue;
-    PARLEY_TRY(const secure::Hello hello, hello_from(own, place, p));
-    if (!secure::signed_by(hello.identity, text, asked.signatures[p]))
+    if (!secure::signed_by(secure::kept_hello(own.hellos[p]).identity, text, asked.signatures[p]))
       return fail(wrong("brings a signature of another list of survivors"));
     ++agreed;
   }
   if (agreed < place.quorum) return fail(wrong("brings fewer signatures of the list than the quorum"));
+  PARLEY_TRY(const Own receiver, Own::of(own, place));
   ByParty shares(all);
   for (const int party : participants(own.keys)) {
     const auto p = static_cast<std::size_t>(party);
     if (party == place.number) continue;
-    PARLEY_TRY(secure::Seal seal, seal_with(own, place, p));
+    PARLEY_TRY(secure::Seal seal, receiver.seal_with(own.hellos[p]));
     PARLEY_TRY(const std::string both, seal.open(asked.sealed[p], {.round = own.round, .step = 0}));
     if (both.size() != 2 * sizeof(MaskSecret)) return fail(wrong("brings shares of another size"));
     const bool survived = place_among(asked.survivors, party) >= 0;
