@@ -20,7 +20,7 @@ MAY_SEE = {
     "transport": ["core", "wire"],
     "secure": ["core"],
     "rounds": ["core", "privacy", "wire", "transport"],
-    "algorithms": ["core", "linalg", "glm", "data", "privacy", "rounds"],
+    "algorithms": ["core", "linalg", "glm", "data", "privacy", "secure", "rounds"],
     "jobs": ["core", "glm", "data", "privacy", "wire", "rounds"],
     "models": ["core", "linalg", "glm", "data", "jobs"],
     "catalog": ["core", "linalg", "glm", "data", "privacy", "rounds", "algorithms", "jobs", "models"],

@@ -37,6 +37,7 @@ struct PrivacyReport {
   privacy::Against against = privacy::Against::kEveryone;
   Covered covered = Covered::kModel;
   privacy::Holding holding = privacy::Holding::kDisjointRecords;
+  bool pinned = false;     // the parties pin each other: nobody who hands keys on can put in its own
   std::string accountant;  // whose proof it is
   privacy::Calibration calibration = privacy::Calibration::kProved;
   std::int64_t releases = 0;
@@ -56,6 +57,9 @@ struct PrivacyReport {
 
 // Against whom the claim is proved. Sums under masks: privacy/masking/masked_sum.md.
 std::string against_whom(const PrivacyReport& report);
+
+// What the claim rests on beside its noise, each to be read after "it assumes".
+std::vector<std::string> assumptions_of(const PrivacyReport& report);
 
 Covered covered_by(const jobs::Job& job);
 // Writes into a model what is claimed, and whether it is covered.
