@@ -120,6 +120,16 @@ bool all_fresh(const std::vector<std::vector<std::uint64_t>>& masks) {
   return true;
 }
 
+// All columns in one place.
+linalg::Matrix whole_of(const MaskedData& data) {
+  std::vector<double> dense;
+  for (const auto& part : data.features)
+    for (linalg::Index j = 0; j < part.cols(); ++j)
+      for (linalg::Index i = 0; i < part.rows(); ++i) dense.push_back(part.at(i, j));
+  const linalg::Index rows = data.features[0].rows();
+  return linalg::Matrix::from_dense(rows, static_cast<linalg::Index>(dense.size()) / rows, dense);
+}
+
 double variance(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value * value;
@@ -177,11 +187,7 @@ TEST(MaskedDescent, ReachesTheExactOptimumWithoutPrivacy) {
   ASSERT_TRUE(first) << first.error().message;
   const MaskedRun run = run_masked(*algorithm, *first, shares);
   ASSERT_FALSE(run.error) << run.error->message;
-  std::vector<double> dense;
-  for (const auto& part : data.features)
-    for (linalg::Index j = 0; j < part.cols(); ++j)
-      for (linalg::Index i = 0; i < part.rows(); ++i) dense.push_back(part.at(i, j));
-  const linalg::Matrix whole = linalg::Matrix::from_dense(200, 7, dense);
+  const linalg::Matrix whole = whole_of(data);
   const glm::Objective objective{.task = glm::Task::kLogistic, .l2 = 0.02};
   const auto fit = exact({whole, data.labels, objective}, {}, {});
   ASSERT_TRUE(fit);
@@ -544,11 +550,7 @@ TEST(PrivateMaskedDescent, BetweenMachinesItNeedsPinnedPeers) {
 TEST(MaskedDescent, TakesPenaltiesAndSetsByStepsOnTheOpenedGradient) {
   const MaskedData data(120, {4, 4}, 37);
   const auto shares = data.shares();
-  std::vector<double> dense;
-  for (const auto& part : data.features)
-    for (linalg::Index j = 0; j < part.cols(); ++j)
-      for (linalg::Index i = 0; i < part.rows(); ++i) dense.push_back(part.at(i, j));
-  const linalg::Matrix whole = linalg::Matrix::from_dense(120, 8, dense);
+  const linalg::Matrix whole = whole_of(data);
   for (const bool ball : {false, true}) {
     auto terms = masked_terms(2, 0.01);
     if (ball)
@@ -571,4 +573,47 @@ TEST(MaskedDescent, TakesPenaltiesAndSetsByStepsOnTheOpenedGradient) {
   const MaskedRun run = run_masked(*algorithm, *first, shares);
   ASSERT_FALSE(run.error) << run.error->message;
   EXPECT_TRUE(glm::feasible(terms.objective, run.iterate.parameters, {}));
+}
+
+// Labels that are numbers: no series, and the same exact sums.
+TEST(MaskedDescent, SolvesLeastSquaresExactly) {
+  MaskedData data(150, {3, 3}, 41);
+  for (std::size_t i = 0; i < data.labels.size(); ++i)
+    data.labels[i] = 0.7 * data.features[0].at(static_cast<linalg::Index>(i), 1) -
+                     0.4 * data.features[1].at(static_cast<linalg::Index>(i), 0) + 0.1 * data.labels[i];
+  const auto shares = data.shares();
+  auto terms = masked_terms(2, 0.01);
+  terms.objective.task = glm::Task::kLinear;
+  auto algorithm = MaskedDescent::make(terms, {.iterations = 600});
+  ASSERT_TRUE(algorithm) << algorithm.error().message;
+  const auto first = algorithm->begin(masked_facts(shares));
+  ASSERT_TRUE(first) << first.error().message;
+  const MaskedRun run = run_masked(*algorithm, *first, shares);
+  ASSERT_FALSE(run.error) << run.error->message;
+  const linalg::Matrix whole = whole_of(data);
+  const auto fit = exact({whole, data.labels, terms.objective}, {}, {});
+  ASSERT_TRUE(fit);
+  for (std::size_t j = 0; j < 6; ++j) EXPECT_NEAR(run.iterate.parameters[j], fit->weights[j], 1e-5);
+}
+
+TEST(PrivateMaskedDescent, EqualsItsOpenTwinWhenEpsilonIsAMillion) {
+  for (const glm::Task task : {glm::Task::kLogistic, glm::Task::kLinear}) {
+    const MaskedData data(80, {3, 2}, 43);
+    const MaskedSettings settings{
+        .iterations = 300, .clip = 1, .period = 40, .harmonics = 12, .margin_bits = 16, .feature_bits = 10, .bits = 24};
+    PrivateParties parties(data, 1e6);
+    auto terms = masked_terms(2, 0.05, true);
+    terms.objective.task = task;
+    auto algorithm = MaskedDescent::make(terms, settings);
+    const auto first = algorithm->begin(parties.facts(settings));
+    ASSERT_TRUE(first) << first.error().message;
+    const MaskedRun run = run_masked(*algorithm, *first, parties.shares);
+    ASSERT_FALSE(run.error) << run.error->message;
+    terms.is_private = false;
+    auto twin = MaskedDescent::make(terms, settings);
+    const auto begun = twin->begin(masked_facts(data.shares()));
+    const MaskedRun open = run_masked(*twin, *begun, data.shares());
+    ASSERT_FALSE(open.error) << open.error->message;
+    for (std::size_t j = 0; j < 5; ++j) EXPECT_NEAR(run.iterate.parameters[j], open.iterate.parameters[j], 0.02);
+  }
 }

@@ -21,8 +21,10 @@ constexpr Refusal kRefused[] = {
 
 constexpr int kOpenSteps = 1000;                          // without privacy, where the job states none
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a message
-constexpr double kMessage = 256;                          // bytes of a task or a reply without its vectors, at most
-constexpr std::int64_t kOnce = 4, kEach = 5;  // rounds of the driver: before the first (c) and at the end; of an index
+constexpr double kMostLabel = 1e15;
+constexpr double kMessage = 256;  // bytes of a task or a reply without its vectors, at most
+// Rounds of the driver: of an index; three before the first and one after the last, less (a) and (b) of the first.
+constexpr std::int64_t kEach = 5, kOnce = 2;
 
 // From the operating system, unless the job has a seed.
 Result<std::unique_ptr<privacy::Bits>> dealers_bits(const RunTerms& terms, std::int64_t index) {
@@ -46,8 +48,8 @@ Result<MaskedShape> shape_of(const PartyFacts& party, const MaskedSettings& sett
 
 Result<MaskedDescent> MaskedDescent::make(const RunTerms& terms, const MaskedSettings& settings) {
   PARLEY_CHECK(algorithms::check(terms.objective, kRefused));
-  PARLEY_CHECK(require(terms.objective.task == glm::Task::kLogistic, "job.task",
-                       "masked-descent takes \"logistic\" for now", glm::name(terms.objective.task)));
+  PARLEY_CHECK(require(terms.objective.task != glm::Task::kSquaredHinge, "job.task",
+                       "masked-descent takes \"logistic\" and \"linear\"", glm::name(terms.objective.task)));
   PARLEY_CHECK(require(terms.parties >= 2 && terms.parties <= 64, "party",
                        "masked-descent needs 2 to 64 parties: a share of one party is the whole", terms.parties));
   PARLEY_CHECK(require(settings.label_share > 0 && settings.label_share < 1, "algorithm.label_share",
@@ -138,6 +140,8 @@ Result<MaskedDescent::Iterate> MaskedDescent::begin(std::span<const PartyFacts> 
     const double mu = std::sqrt(static_cast<double>(steps_) / (1 - settings_.label_share)) / noise_[1];
     damping_ = 0.3 * std::sqrt((1 + 1.0 / terms_.parties) * static_cast<double>(numbers_->columns)) *
                std::sqrt(numbers_->squares()) / (mu * static_cast<double>(records));
+    // Of labels that are numbers |r| reaches M times as far as they do; of two classes, half as far as they are apart.
+    if (is_direct()) damping_ *= 2 * terms_.parties;
   }
   if (largest_reply(parties) > kMostBytes)
     return fail(bad_input({.field = "party"},
@@ -150,7 +154,7 @@ Result<MaskedDescent::Iterate> MaskedDescent::begin(std::span<const PartyFacts> 
 MaskedRule MaskedDescent::rule() const {
   return {.objective = terms_.objective,
           .l2 = std::max(terms_.objective.l2, damping_),
-          .curvature = numbers_->squares() / 4,
+          .curvature = numbers_->squares() * glm::curvature_bound(terms_.objective.task),
           .steps = steps_,
           .noisy = noisy()};
 }
@@ -168,15 +172,16 @@ Forecast MaskedDescent::forecast(std::span<const PartyFacts> parties, std::span<
   const auto others = static_cast<double>(parties.size() - 1), indices = static_cast<double>(steps_ + 1);
   const double q = numbers_->ring_bits / 8.0, p = numbers_->margin_width() / 8.0;
   const auto n = static_cast<double>(numbers_->records), d = static_cast<double>(numbers_->columns);
+  const double harmonics = numbers_->series ? numbers_->series->harmonics() : 0;
   Forecast forecast{.rounds = kOnce + kEach * (steps_ + 1)};
   for (std::size_t k = 0; k < parties.size(); ++k) {
     const auto own = static_cast<double>(numbers_->shapes[k].columns);
-    const double each = n * (p + q) + 3 * 64;
+    const double each = n * (is_direct() ? q : p + q) + 3 * 64;
     const bool opens = k == 0, dealt = k + 1 == parties.size();
     forecast.parties.push_back(
         {.up = others * n * own * q + indices * (others * each + d * (opens ? 8 : q) + kMessage),
          .down = n * (d - own) * q + indices * (others * (each + (opens ? d * q : 0)) + 8 * d + kMessage +
-                                                (dealt ? (2 * numbers_->series->harmonics() * n + d) * q : 0)),
+                                                (dealt ? (2 * harmonics * n + d) * q : 0)),
          .messages = forecast.rounds});
   }
   return forecast;
@@ -186,7 +191,9 @@ Result<void> MaskedDescent::check(const Iterate& iterate, int party, const Reply
   const auto parties = static_cast<std::size_t>(terms_.parties);
   if (iterate.step == kKeys) {
     if (reply.hello.size() != secure::kHelloBytes) return fail(failed("it holds no key"));
-    if (reply.shape != iterate.shapes[static_cast<std::size_t>(party)])
+    MaskedShape introduced = iterate.shapes[static_cast<std::size_t>(party)];
+    introduced.label_bound = is_direct() ? reply.shape.label_bound : 0;
+    if (reply.shape != introduced || !is_not_negative(reply.shape.label_bound) || reply.shape.label_bound > kMostLabel)
       return fail(failed("its columns or their bound are not those that the party introduced"));
     return {};
   }
@@ -198,13 +205,20 @@ Result<void> MaskedDescent::check(const Iterate& iterate, int party, const Reply
   return {};
 }
 
+std::shared_ptr<const MaskedNumbers> MaskedDescent::numbers_of(const Iterate& iterate) const {
+  if (!is_direct() || iterate.step == kKeys) return numbers_;
+  auto made = MaskedNumbers::make(settings_, terms_, iterate.shapes, numbers_->records, noise_);
+  return made ? std::make_shared<const MaskedNumbers>(std::move(*made)) : numbers_;  // absorb() looked at it
+}
+
 std::optional<MaskedDescent::Task> MaskedDescent::ask(const Iterate& iterate, int party) const {
   const int last = terms_.parties - 1;
   if (iterate.step == kOpen && party != 0) return std::nullopt;
   if (iterate.step == kShare && party == 0) return std::nullopt;
   Task task{.step = iterate.step, .party = party, .index = iterate.index, .indices = iterate.indices};
   if (iterate.step == kKeys) return task;
-  const MaskedDealer dealer(iterate.secret, *numbers_);
+  const std::shared_ptr<const MaskedNumbers> numbers = numbers_of(iterate);
+  const MaskedDealer dealer(iterate.secret, *numbers);
   if (iterate.step == kMatrix) {
     task.hellos = iterate.hellos;
     task.shapes = iterate.shapes;
@@ -231,7 +245,8 @@ std::optional<MaskedDescent::Task> MaskedDescent::ask(const Iterate& iterate, in
 Result<void> MaskedDescent::draw_noise(Iterate& iterate) const {
   if (!noisy()) return {};
   const std::size_t of = iterate.index == 0 ? 0 : 1;
-  const privacy::JointSum& sum = of == 0 ? numbers_->labels : numbers_->gradient;
+  const auto numbers = numbers_of(iterate);
+  const privacy::JointSum& sum = of == 0 ? numbers->labels : numbers->gradient;
   PARLEY_TRY(const double deviation,
              privacy::Gate::shared_deviation(sum.sensitivity(), {noise_[of], terms_.parties + 1}));
   PARLEY_TRY(const auto source, privacy::DiscreteGaussianNoise::make(deviation, privacy::Grain{0}));
@@ -249,20 +264,25 @@ Result<MaskedDescent::Iterate> MaskedDescent::absorb(Iterate iterate, const roun
   if (answers.size() != asked) return fail(failed("masked-descent needs the answers of all parties"));
   iterate.relayed.clear();
   if (iterate.step == kKeys) {
-    for (const auto& answer : answers) iterate.hellos.push_back(answer.reply.hello);
+    iterate.shapes.clear();
+    for (const auto& answer : answers) {
+      iterate.hellos.push_back(answer.reply.hello);
+      iterate.shapes.push_back(answer.reply.shape);
+    }
+    PARLEY_CHECK(MaskedNumbers::make(settings_, terms_, iterate.shapes, numbers_->records, noise_));
     PARLEY_TRY(const auto bits, dealers_bits(terms_, 0));
     PARLEY_TRY(iterate.secret, privacy::drawn([&]() -> Result<std::string> {
                  std::uint64_t words[privacy::kDealtSeedBytes / 8];
                  bits->fill(words);
                  return std::string(reinterpret_cast<const char*>(words), sizeof words);
                }));
-    PARLEY_CHECK(draw_noise(iterate));
     iterate.step = kMatrix;
+    PARLEY_CHECK(draw_noise(iterate));
     return iterate;
   }
   if (!iterate.products)
     iterate.products = std::make_shared<const std::vector<std::uint64_t>>(
-        MaskedDealer(iterate.secret, *numbers_).products(iterate.indices));
+        MaskedDealer(iterate.secret, *numbers_of(iterate)).products(iterate.indices));
   if (iterate.step == kOpen) {
     PARLEY_CHECK(after_shares(iterate, answers[0].reply.opened));
     return iterate;
@@ -276,16 +296,18 @@ Result<MaskedDescent::Iterate> MaskedDescent::absorb(Iterate iterate, const roun
   for (const auto& answer : answers)
     for (std::size_t p = 0; p < parties; ++p)
       to[static_cast<std::size_t>(answer.party) * parties + p] = answer.reply.sealed[p];
-  // Index 0 has no margins: what opens E_k also sends the labels' residual.
-  iterate.step = iterate.step == kProducts ? static_cast<int>(kAgree) : iterate.step + 1;
+  // Index 0 has no margins: what opens E_k also sends the labels' residual. Margins that are r are not opened either.
+  const bool is_residual = iterate.step == kProducts || (iterate.step == kMargins && is_direct());
+  iterate.step = is_residual ? static_cast<int>(kAgree) : iterate.step + 1;
   return iterate;
 }
 
 Result<void> MaskedDescent::after_shares(Iterate& iterate, std::span<const std::int64_t> opened) const {
+  const auto numbers = numbers_of(iterate);
   std::vector<double> sum(opened.size());
   for (std::size_t c = 0; c < sum.size(); ++c)
-    sum[c] = static_cast<double>(privacy::centred(static_cast<std::uint64_t>(opened[c]), numbers_->ring_bits)) *
-             numbers_->unit();
+    sum[c] = static_cast<double>(privacy::centred(static_cast<std::uint64_t>(opened[c]), numbers->ring_bits)) *
+             numbers->unit();
   if (iterate.index == 0) {
     iterate.correlation = std::move(sum);
   } else {

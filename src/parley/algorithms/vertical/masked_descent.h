@@ -8,6 +8,9 @@
 //   The dealer, who is the coordinator, gives party k a seed of: A_k, of the shape of X_k; b_k^t and delta_k^t of every
 //   index t; and shares of what is dealt. What parties send each other is sealed (secure/seal.h) and goes through it.
 //
+//   Of labels that are numbers there is no series: r_k = m_k, held to +-max |y|, and y in the place of y - 1/2; (a) and
+//   the opening of u fall away.
+//
 //   once   E_k = X_k + A_k goes to the other parties. Party j keeps -E_k' b_j^t for all t, and no E_k
 //          index 0: r_k = y - 1/2 at the party with the labels, 0 elsewhere; then (c) and (d) open v = X'(y - 1/2)
 //   each   (a) u_k = m_k + delta_k^t,  m_k = X_k w_k held to +-L/(4M);  opened among the parties: u = m + delta
@@ -132,6 +135,9 @@ class MaskedDescent {
   [[nodiscard]] std::int64_t most_steps(const privacy::Target* target, double records) const;
   Result<void> after_shares(Iterate& iterate, std::span<const std::int64_t> opened) const;
   Result<void> draw_noise(Iterate& iterate) const;
+  // What follows from the shapes: of labels that are numbers their bound is known with the parties' first answers.
+  [[nodiscard]] std::shared_ptr<const MaskedNumbers> numbers_of(const Iterate& iterate) const;
+  [[nodiscard]] bool is_direct() const { return terms_.objective.task == glm::Task::kLinear; }
   [[nodiscard]] MaskedRule rule() const;
   [[nodiscard]] bool noisy() const { return terms_.is_private; }
 

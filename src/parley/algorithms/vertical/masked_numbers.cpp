@@ -14,6 +14,7 @@ namespace {
 
 // Noise beyond so many deviations has a probability below 1e-30: it would wrap, which spoils a step and tells nothing.
 constexpr double kNoiseReach = 12;
+constexpr double kOpenReach = 16;  // of a party's part of a margin, in the largest label; nothing is clipped closer
 constexpr int kRings[] = {32, 40, 48, 56, 64};
 
 double sigmoid(double margin) {
@@ -84,7 +85,7 @@ Result<std::vector<double>> masked_noise(const MaskedSettings& settings, const p
 }
 
 double MaskedNumbers::unit() const {
-  return std::ldexp(1 / static_cast<double>(records), -feature_bits - series->fraction_bits());
+  return std::ldexp(1 / static_cast<double>(records), -feature_bits - fraction_bits);
 }
 
 double MaskedNumbers::squares() const {
@@ -93,9 +94,43 @@ double MaskedNumbers::squares() const {
 
 std::string MaskedNumbers::text() const {
   std::string text = fmt::format("{} {} {} {} {} {} {}", records, feature_bits, margin_bits, ring_bits, labels.factor,
-                                 gradient.factor, series->digest());
-  for (const MaskedShape& shape : shapes) text += fmt::format(" {},{},{}", shape.columns, shape.squares, shape.largest);
+                                 gradient.factor, series ? series->digest() : std::string("direct"));
+  for (const MaskedShape& shape : shapes)
+    text += fmt::format(" {},{},{},{}", shape.columns, shape.squares, shape.largest, shape.label_bound);
   return text;
+}
+
+Result<void> MaskedNumbers::make_series(const MaskedSettings& settings, const RunTerms& terms, int bits) {
+  const int harmonics = settings.harmonics > 0 ? settings.harmonics : terms.is_private ? 5 : 32;
+  margins = {.period = settings.period > 0 ? settings.period
+                       : terms.is_private  ? 40.0
+                                           : 100.0,
+             .bits = margin_bits,
+             .parties = terms.parties};
+  PARLEY_TRY(privacy::OddSeries made, privacy::OddSeries::make({.period = margins.period,
+                                                                .harmonics = harmonics,
+                                                                .margin_bits = margin_bits,
+                                                                .coefficient_bits = bits / 2 + 1,
+                                                                .cosine_bits = bits - bits / 2 - 1},
+                                                               &sigmoid));
+  fraction_bits = made.fraction_bits();
+  gradient.factor = static_cast<double>(made.bound());
+  labels.factor = std::ldexp(0.5, fraction_bits);
+  series = std::make_shared<const privacy::OddSeries>(std::move(made));
+  return {};
+}
+
+// r is the sum of the parties' margins, each held to a bound: that of the labels where noise goes by it.
+Result<void> MaskedNumbers::take_margins_as_they_are(const RunTerms& terms, int bits) {
+  double bound = 0;
+  for (const MaskedShape& shape : shapes) bound = std::max(bound, shape.label_bound);
+  if (!(bound > 0)) bound = 1;  // labels that are all zero
+  const double reach = terms.is_private ? bound : kOpenReach * bound;
+  fraction_bits = bits - static_cast<int>(std::ceil(std::log2(reach * terms.parties)));
+  most_margin = static_cast<std::int64_t>(std::floor(std::ldexp(reach, fraction_bits)));
+  gradient.factor = static_cast<double>(most_margin) * terms.parties;
+  labels.factor = std::floor(std::ldexp(bound, fraction_bits));
+  return {};
 }
 
 Result<MaskedNumbers> MaskedNumbers::make(const MaskedSettings& settings, const RunTerms& terms,
@@ -119,24 +154,12 @@ Result<MaskedNumbers> MaskedNumbers::make(const MaskedSettings& settings, const 
   const double most = static_cast<double>(records) * largest;
   const int room = 61 - static_cast<int>(std::ceil(std::log2(most)));
   const int bits = settings.bits > 0 ? settings.bits : terms.is_private ? 16 : std::clamp(room, 8, 34);
-  made.margins = {.period = settings.period > 0 ? settings.period
-                            : terms.is_private  ? 40.0
-                                                : 100.0,
-                  .bits = made.margin_bits,
-                  .parties = terms.parties};
-  PARLEY_TRY(privacy::OddSeries series,
-             privacy::OddSeries::make({.period = made.margins.period,
-                                       .harmonics = settings.harmonics > 0 ? settings.harmonics
-                                                    : terms.is_private     ? 5
-                                                                           : 32,
-                                       .margin_bits = made.margin_bits,
-                                       .coefficient_bits = bits / 2 + 1,
-                                       .cosine_bits = bits - bits / 2 - 1},
-                                      &sigmoid));
   made.gradient = made.labels;
-  made.gradient.factor = static_cast<double>(series.bound());
-  made.labels.factor = std::ldexp(0.5, series.fraction_bits());
-  made.series = std::make_shared<const privacy::OddSeries>(std::move(series));
+  if (terms.objective.task == glm::Task::kLinear) {
+    PARLEY_CHECK(made.take_margins_as_they_are(terms, bits));
+  } else {
+    PARLEY_CHECK(made.make_series(settings, terms, bits));
+  }
   double reach = most * std::max(made.gradient.factor, made.labels.factor);
   if (!noise.empty()) {
     const double of_noise = std::max(noise[0] * made.labels.sensitivity(), noise[1] * made.gradient.sensitivity());

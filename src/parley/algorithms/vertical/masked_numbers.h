@@ -38,7 +38,8 @@ struct MaskedShape {
   std::int64_t columns = 0;  // the constant included
   std::int64_t squares = 0;  // B_k^2, whole
   std::int64_t largest = 0;  // of a value, whole
-  static void fields(auto& self, auto&& visit) { visit(self.columns, self.squares, self.largest); }
+  double label_bound = 0;    // |y| is at most this, at the party with labels that are numbers; else 0
+  static void fields(auto& self, auto&& visit) { visit(self.columns, self.squares, self.largest, self.label_bound); }
   bool operator==(const MaskedShape&) const = default;
 };
 
@@ -66,8 +67,10 @@ std::int64_t default_steps(const privacy::Target& target, double records);
 struct MaskedNumbers {
   std::vector<MaskedShape> shapes;
   std::size_t records = 0, columns = 0;
-  std::vector<std::size_t> first;  // column of each party
-  std::shared_ptr<const privacy::OddSeries> series;
+  std::vector<std::size_t> first;                    // column of each party
+  std::shared_ptr<const privacy::OddSeries> series;  // null: the derivative is the margin less the label
+  int fraction_bits = 0;                             // of a derivative
+  std::int64_t most_margin = 0;                      // without a series: of a party's part, in 2^-fraction_bits
   int feature_bits = 0, margin_bits = 0;
   int ring_bits = 32;  // q
   privacy::MarginRule margins;
@@ -82,6 +85,10 @@ struct MaskedNumbers {
   static Result<MaskedNumbers> make(const MaskedSettings& settings, const RunTerms& terms,
                                     std::vector<MaskedShape> shapes, std::size_t records,
                                     const std::vector<double>& noise);
+
+ private:
+  Result<void> make_series(const MaskedSettings& settings, const RunTerms& terms, int bits);
+  Result<void> take_margins_as_they_are(const RunTerms& terms, int bits);
 };
 
 int feature_bits_of(const MaskedSettings& settings, bool is_private);

@@ -19,15 +19,30 @@ namespace {
 using Step = MaskedDescent::Step;
 using Sent = Released<MaskedDescent::Reply>;
 
-constexpr std::size_t kShapeBytes = 3 * sizeof(std::int64_t);
+constexpr std::size_t kShapeBytes = 3 * sizeof(std::int64_t) + sizeof(double);
 
 std::string bytes_of(const MaskedShape& shape) {
   const std::int64_t numbers[] = {shape.columns, shape.squares, shape.largest};
-  return {reinterpret_cast<const char*>(numbers), sizeof numbers};
+  std::string bytes(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  bytes.append(reinterpret_cast<const char*>(&shape.label_bound), sizeof shape.label_bound);
+  return bytes;
 }
 
 Error out_of_place(const char* what) {
   return bad_input({.field = "task"}, what);
+}
+
+// Of a site that has an identity: its own, and those that it pins where it pins all.
+template <class Share>
+KnownPeers peers_known_to(const Share& share) {
+  KnownPeers known;
+  if constexpr (requires { share.peers->parties; }) {
+    if (share.peers == nullptr) return known;
+    known.own = &share.peers->own;
+    if (!share.peers->pinned()) return known;
+    for (const auto& pin : share.peers->parties) known.pinned.push_back(pin.key);
+  }
+  return known;
 }
 
 Sent nothing() {
@@ -72,8 +87,15 @@ class MaskedParty {
         memory_(memory),
         gate_(gate) {}
 
+  // Before anything is charged.
+  [[nodiscard]] Result<void> may_be_answered() const {
+    // Between machines somebody hands the keys on: a private run needs to know whose they are.
+    if (share_.privacy != nullptr && !terms_.run.empty() && known().pinned.empty())
+      return fail(out_of_place("is of a private masked-descent, and this site pins no peers: nothing is sent"));
+    return in_order();
+  }
+
   Result<Sent> answer() {
-    PARLEY_CHECK(in_order());
     memory_.party = task_.party;
     memory_.step = task_.step;
     memory_.index = task_.index;
@@ -94,7 +116,7 @@ class MaskedParty {
     int step = memory_.step + 1;
     std::int64_t index = memory_.index;
     const int own_last = task_.party == 0 ? Step::kOpen : Step::kShare;
-    if (memory_.step == Step::kProducts) step = Step::kAgree;
+    if (memory_.step == Step::kProducts || (memory_.step == Step::kMargins && is_direct())) step = Step::kAgree;
     if (memory_.step == Step::kAgree) step = own_last;
     if (memory_.step == own_last) {
       step = Step::kMargins;
@@ -108,12 +130,13 @@ class MaskedParty {
     return {};
   }
 
-  [[nodiscard]] KnownPeers known() const { return {}; }
+  [[nodiscard]] KnownPeers known() const { return peers_known_to(share_); }
   [[nodiscard]] std::string run() const { return terms_.run + " masked-descent"; }
   [[nodiscard]] secure::SealAt at(Step step, std::int64_t index) const { return {.round = index + 1, .step = step}; }
   [[nodiscard]] const MaskedNumbers& numbers() const { return *memory_.numbers; }
   [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(memory_.party); }
   [[nodiscard]] int parties() const { return terms_.parties; }
+  [[nodiscard]] bool is_direct() const { return terms_.objective.task == glm::Task::kLinear; }
   [[nodiscard]] bool is_last() const { return memory_.party + 1 == parties(); }
 
   [[nodiscard]] MaskedRows rows(std::vector<double>& bounds) const {
@@ -128,6 +151,17 @@ class MaskedParty {
     }
     return masked_rows(settings_, share_.privacy != nullptr,
                        {.party = task_.party, .row_norm = row_norm, .columns = bounds, .constant = share_.constant});
+  }
+
+  Result<MaskedShape> own_shape() const {
+    std::vector<double> bounds;
+    PARLEY_TRY(MaskedShape shape, rows(bounds).shape(static_cast<std::size_t>(share_.features.cols())));
+    if (!is_direct() || share_.labels.empty()) return shape;
+    if (share_.privacy != nullptr)
+      shape.label_bound = share_.privacy->label_bound;
+    else
+      for (const double label : share_.labels) shape.label_bound = std::max(shape.label_bound, std::abs(label));
+    return shape;
   }
 
   Result<std::vector<double>> noise() const {
@@ -201,12 +235,8 @@ class MaskedParty {
   // ---- once ----
 
   Result<Sent> keys() {
-    // Between machines somebody hands the keys on: a private run needs to know whose they are.
-    if (share_.privacy != nullptr && !terms_.run.empty() && known().pinned.empty())
-      return fail(out_of_place("is of a private masked-descent, and this site pins no peers: nothing is sent"));
     PARLEY_TRY(const std::string hello, memory_.peers.hello(known(), run()));
-    std::vector<double> bounds;
-    PARLEY_TRY(const MaskedShape shape, rows(bounds).shape(static_cast<std::size_t>(share_.features.cols())));
+    PARLEY_TRY(const MaskedShape shape, own_shape());
     return privacy::derive(
         [](const std::string& made, const MaskedShape& of) {
           MaskedDescent::Reply reply;
@@ -221,8 +251,7 @@ class MaskedParty {
     if (task_.shapes.size() != static_cast<std::size_t>(parties()) ||
         task_.hellos.size() != static_cast<std::size_t>(parties()) || task_.indices < 1)
       return fail(out_of_place("must bring keys and columns of every party"));
-    std::vector<double> bounds;
-    PARLEY_TRY(const MaskedShape shape, rows(bounds).shape(static_cast<std::size_t>(share_.features.cols())));
+    PARLEY_TRY(const MaskedShape shape, own_shape());
     if (task_.shapes[own()] != shape) return fail(out_of_place("says something else of this party's own columns"));
     memory_.shapes = task_.shapes;
     memory_.seed = task_.seed;
@@ -238,7 +267,7 @@ class MaskedParty {
       case Step::kProducts:
         return products<Word>();
       case Step::kMargins:
-        return margins();
+        return is_direct() ? direct<Word>() : margins();
       case Step::kResidual:
         return residual<Word>();
       case Step::kAgree:
@@ -309,25 +338,40 @@ class MaskedParty {
       memory_.products += privacy::packed<Word>(made, numbers().ring_bits);
     }
     memory_.matrices = privacy::digest_of(digests);
-    // y - 1/2 in whole numbers, at the party that holds the labels.
+    // y - 1/2, or y where it is a number, at the party that holds the labels.
     std::vector<Word> r(n);
     if (share_.labels.size() == n)
       for (std::size_t i = 0; i < n; ++i) {
-        const auto half = static_cast<std::int64_t>(numbers().labels.factor);
-        r[i] = static_cast<Word>(share_.labels[i] > 0 ? half : share_.labels[i] < 0 ? -half : 0);
+        const double most = numbers().labels.factor, label = share_.labels[i];
+        const double whole = is_direct() ? std::ldexp(label, numbers().fraction_bits) : std::copysign(most, label);
+        r[i] = static_cast<Word>(label == 0 ? 0 : std::llround(std::clamp(whole, -most, most)));
       }
     return masked_residual(std::move(r));
   }
 
   // ---- of an index ----
 
-  // u_k = m_k + delta_k
-  Result<Sent> margins() {
+  // The party's part of w.
+  Result<std::span<const double>> own_weights() {
     if (task_.weights.size() != numbers().columns) return fail(out_of_place("must bring a weight for every column"));
     memory_.asked = task_.weights;
+    return std::span(task_.weights).subspan(numbers().first[own()], memory_.columns->columns());
+  }
+
+  // r_k = m_k
+  template <class Word>
+  Result<Sent> direct() {
+    PARLEY_TRY(const std::span<const double> weights, own_weights());
+    const auto counts =
+        memory_.columns->margin_counts(weights, std::ldexp(1.0, numbers().fraction_bits), numbers().most_margin);
+    memory_.margins.clear();
+    return masked_residual(std::vector<Word>(counts.begin(), counts.end()));
+  }
+
+  // u_k = m_k + delta_k
+  Result<Sent> margins() {
+    PARLEY_TRY(const std::span<const double> weights, own_weights());
     PARLEY_TRY(privacy::DealtMasks masks, this->masks());
-    const std::span<const double> weights =
-        std::span(task_.weights).subspan(numbers().first[own()], memory_.columns->columns());
     PARLEY_TRY(auto mask, masks.mask<std::uint32_t>(Dealt::kMargin, task_.index, numbers().records, 32));
     memory_.marks = masks.marks();
     PARLEY_TRY(const auto u,
@@ -513,8 +557,10 @@ class MaskedParty {
 Result<Released<MaskedDescent::Reply>> MaskedDescent::answer(const Task& task, const ColumnShare& share, Memory& memory,
                                                              privacy::Gate& gate) const {
   Memory next = memory;
+  MaskedParty party(*this, task, share, next, gate);
+  PARLEY_CHECK(party.may_be_answered());
   PARLEY_CHECK(reserve(share, next, gate));
-  PARLEY_TRY(auto reply, MaskedParty(*this, task, share, next, gate).answer());
+  PARLEY_TRY(auto reply, party.answer());
   memory = std::move(next);
   return reply;
 }

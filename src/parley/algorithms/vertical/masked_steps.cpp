@@ -9,6 +9,8 @@ namespace parley::algorithms {
 
 namespace {
 
+constexpr int kGrid = 40;  // binary digits of a private weight after the point
+
 void hold(const glm::Objective& objective, double step, std::vector<double>& w) {
   if (objective.l1 > 0) glm::l1_penalty(objective.l1).prox(step, w, w);
   if (objective.l1_radius) glm::L1Ball{*objective.l1_radius}.project(w);
@@ -47,6 +49,8 @@ std::vector<double> masked_model(const MaskedRule& rule, const MaskedPoint& at) 
   std::vector<double> mean(at.sum);
   for (double& value : mean) value /= static_cast<double>(at.summed);
   hold(rule.objective, 0, mean);
+  // Released numbers are on a grid: so it can be seen that they are.
+  for (double& value : mean) value = std::ldexp(std::nearbyint(std::ldexp(value, kGrid)), -kGrid);
   return mean;
 }
 

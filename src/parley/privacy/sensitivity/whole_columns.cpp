@@ -103,17 +103,22 @@ std::vector<double> WholeColumns::margins(std::span<const double> weights) const
   return margins;
 }
 
-std::vector<std::uint32_t> WholeColumns::margin_words(std::span<const double> weights, const MarginRule& rule) const {
+std::vector<std::int64_t> WholeColumns::margin_counts(std::span<const double> weights, double per_unit,
+                                                      std::int64_t most) const {
   const std::vector<double> margins = this->margins(weights);
-  const double steps = std::ldexp(1 / rule.period, rule.bits);
-  const auto most = static_cast<double>(rule.largest());
-  std::vector<std::uint32_t> words(margins.size());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const double whole = std::nearbyint(margins[i] * steps);
-    const double clipped = whole >= most ? most : whole <= -most ? -most : whole;  // of what is no number: 0, below
-    words[i] = static_cast<std::uint32_t>(std::isnan(clipped) ? 0 : static_cast<std::int32_t>(clipped));
+  const auto bound = static_cast<double>(most);
+  std::vector<std::int64_t> counts(margins.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double whole = std::nearbyint(margins[i] * per_unit);
+    if (std::isnan(whole)) continue;  // counts 0
+    counts[i] = whole >= bound ? most : whole <= -bound ? -most : static_cast<std::int64_t>(whole);
   }
-  return words;
+  return counts;
+}
+
+std::vector<std::uint32_t> WholeColumns::margin_words(std::span<const double> weights, const MarginRule& rule) const {
+  const auto counts = margin_counts(weights, std::ldexp(1 / rule.period, rule.bits), rule.largest());
+  return {counts.begin(), counts.end()};
 }
 
 template <RingWord Word>

@@ -55,6 +55,9 @@ class WholeColumns {
   [[nodiscard]] std::vector<double> margins(std::span<const double> weights) const;
   // As words of Z/2^p, held to what a party may say.
   [[nodiscard]] std::vector<std::uint32_t> margin_words(std::span<const double> weights, const MarginRule& rule) const;
+  // In steps of 1 / per_unit, each held to +-most.
+  [[nodiscard]] std::vector<std::int64_t> margin_counts(std::span<const double> weights, double per_unit,
+                                                        std::int64_t most) const;
   template <RingWord Word>
   [[nodiscard]] std::vector<Word> column(std::size_t j) const;
   template <RingWord Word>
