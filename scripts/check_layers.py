@@ -21,10 +21,10 @@ MAY_SEE = {
     "secure": ["core"],
     "rounds": ["core", "privacy", "wire", "transport"],
     "algorithms": ["core", "linalg", "glm", "data", "privacy", "secure", "rounds"],
-    "jobs": ["core", "glm", "data", "privacy", "wire", "rounds"],
+    "jobs": ["core", "glm", "data", "privacy", "wire", "secure", "rounds"],
     "models": ["core", "linalg", "glm", "data", "jobs"],
-    "catalog": ["core", "linalg", "glm", "data", "privacy", "rounds", "algorithms", "jobs", "models"],
-    "runs": ["core", "glm", "data", "privacy", "wire", "rounds", "algorithms", "jobs", "models", "catalog"],
+    "catalog": ["core", "linalg", "glm", "data", "privacy", "secure", "rounds", "algorithms", "jobs", "models"],
+    "runs": ["core", "glm", "data", "privacy", "wire", "secure", "rounds", "algorithms", "jobs", "models", "catalog"],
 }
 
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"](parley|apps)/([a-z_]+)/([^">]*)[">]')

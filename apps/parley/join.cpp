@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/parley/join_check.h"
 #include "apps/parley/signals.h"
 #include "apps/parley/tls_folder.h"
 #include "apps/parley/verbs.h"
@@ -36,6 +37,8 @@ struct JoinOptions {
   int threads = 0;
   bool once = false;
   bool quiet = false;
+  bool check = false;
+  bool times = false;
 };
 
 // What the account says so far; a device or a pipe, which may have no end, says nothing.
@@ -48,8 +51,8 @@ std::string written_in(const std::string& file) {
 // line that cannot be written is kept and tried again with the next; until then nothing leaves.
 class JobsLog {
  public:
-  static Result<JobsLog> open(const std::string& folder, bool quiet) {
-    JobsLog account((std::filesystem::path(folder) / "jobs.log").string(), quiet);
+  static Result<JobsLog> open(const std::string& folder, const JoinOptions& options) {
+    JobsLog account((std::filesystem::path(folder) / "jobs.log").string(), options);
     PARLEY_CHECK(account.write_down());
     // Of a daemon that was killed: what it kept tells what had left.
     for (const auto& [run, so_far] : rounds::unfinished_runs(folder))
@@ -88,7 +91,7 @@ class JobsLog {
   void site(const std::string& what) { append(what); }
   void job(const wire::RunId& run, const std::string& what) { append(of(run) + what); }
   void say(const std::string& what) const {
-    if (!quiet_) fmt::print(stderr, "parley: {}\n", what);
+    if (!quiet_) fmt::print(stderr, "parley: {}{}\n", times_ ? now() + " " : "", what);
   }
 
  private:
@@ -99,9 +102,11 @@ class JobsLog {
   [[nodiscard]] bool has(const std::string& line) const {
     return written_in(file_).find(" " + line + "\n") != std::string::npos;
   }
-  JobsLog(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
+  static std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+  JobsLog(std::string file, const JoinOptions& options)
+      : file_(std::move(file)), quiet_(options.quiet), times_(options.times) {}
   void append(const std::string& line) {
-    unwritten_ += fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line);
+    unwritten_ += fmt::format("{} {}\n", now(), line);
     say(line);
     if (const auto done = write_down(); !done) say(done.error().message);
   }
@@ -127,6 +132,7 @@ class JobsLog {
   }
   std::string file_;
   bool quiet_;
+  bool times_;
   std::string unwritten_;
   std::optional<std::pair<wire::RunId, rounds::SoFar>> unfinished_;  // and not yet written down
 };
@@ -206,6 +212,7 @@ void tidy(const jobs::Site& site) {
 }
 
 Result<int> join(const JoinOptions& options) {
+  if (options.check) return check_site(options.site);
   if (options.threads > 0) set_thread_count(options.threads);
   raise_descriptor_limit();
   // From here on: who asks for a reading before the daemon is ready gets one when it is.
@@ -225,11 +232,14 @@ Result<int> join(const JoinOptions& options) {
   PARLEY_CHECK(remember_what_was_accounted(site));
   PARLEY_CHECK(runs::check_ledger(site));
   tidy(site);
-  PARLEY_TRY(JobsLog account, JobsLog::open(site.state, options.quiet));
+  PARLEY_TRY(JobsLog account, JobsLog::open(site.state, options));
   std::optional<Fault> kept_out;  // why the last job was not admitted
   const auto admit = [&](const rounds::Opening& opening) -> Result<rounds::Admission> {
     PARLEY_TRY(const jobs::JobText text, wire::decode<jobs::JobText>(opening.job));
     account.job(opening.run, "asked to take part in " + printable(text.file));
+    if (const std::string ends = expiry_warning(settings.credentials.certificate, site.name, std::time(nullptr));
+        !ends.empty())
+      account.site("warning: " + ends);
     PARLEY_CHECK(account.whole());
     auto admission =
         runs::admit(site, opening, [&account, run = opening.run](const std::string& what) { account.job(run, what); });
@@ -293,10 +303,14 @@ void add_join(CLI::App& app, Exit& exit) {
   verb->add_option("--threads", options->threads,
                    "Threads to use (default: all cores); their number never changes the result")
       ->check(CLI::Range(1, 4096));
+  verb->add_flag("--check", options->check,
+                 "Look at the site file, certificate, identity, data, ledger, clock and connection, say what is wrong, "
+                 "and join nothing (exit 2 when something here is wrong, 1 when nobody answers)");
+  verb->add_flag("--times", options->times, "Begin each line on stderr with the time, as lines of jobs.log do");
   verb->add_flag("--quiet", options->quiet,
                  "Print only errors and warnings on stderr; the log of jobs, STATE/jobs.log, is kept all the same");
   verb->footer(
-      "Example:\n  parley join site.toml\n\n"
+      "Example:\n  parley join --check site.toml\n  parley join site.toml\n\n"
       "A daemon that was killed at any point and is started again goes on where it was. After Ctrl-C the run waits "
       "for it. SIGHUP makes it read SITE.toml and its certificates again; they hold from the next run on.");
   verb->callback([options, &exit] { exit.finish(join(*options)); });

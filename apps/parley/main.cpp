@@ -50,7 +50,9 @@ int main(int argc, char** argv) {
   parley::app::add_evaluate(app, exit);
   parley::app::add_coordinate(app, exit);
   parley::app::add_join(app, exit);
+  parley::app::add_site(app, exit);
   parley::app::add_keys(app, exit);
+  parley::app::add_doctor(app, exit);
   parley::app::add_account(app, exit);
   parley::app::add_calibrate(app, exit);
   parley::app::add_ledger(app, exit);

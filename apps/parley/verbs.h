@@ -33,6 +33,8 @@ void add_train(CLI::App& app, Exit& exit);
 void add_plan(CLI::App& app, Exit& exit);
 void add_predict(CLI::App& app, Exit& exit);
 void add_evaluate(CLI::App& app, Exit& exit);
+void add_doctor(CLI::App& app, Exit& exit);
+void add_site(CLI::App& app, Exit& exit);
 void add_ledger(CLI::App& app, Exit& exit);
 
 // Subcommands of `parley data`.

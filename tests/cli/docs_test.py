@@ -15,6 +15,9 @@ parties = ["part"]
 left = ["site.key"]
 right = ["whole.key"]
 """
+SITE = """[[peer]]
+name = "other"
+"""
 JOB = """[job]
 task = "linear"
 [algorithm]
@@ -83,7 +86,7 @@ class DocumentedKeys(CliTest):
                     self.agree(page, keys, self.known(file, text, section, *command))
 
     def test_the_page_of_the_site_file(self):
-        self.check("site.md", "site.toml", "", "join", "site.toml")
+        self.check("site.md", "site.toml", SITE, "join", "site.toml")
 
     def test_the_page_of_the_schema(self):
         self.write("job.toml", JOB)

@@ -298,7 +298,7 @@ class Clients(PrivateTest):
         whole = job.read_text()
         for old, new, says in (("delta = 1e-5\n", "", "privacy.delta"), ("clip = 0.5\n", "", "algorithm.clip"),
                                ("[labels]", '[rounds]\non_missing = "proceed"\ndeadline_seconds = 1\n[labels]',
-                                "rounds.on_missing"), (whole[whole.rindex("[[party]]"):], "",
+                                "rounds.quorum"), (whole[whole.rindex("[[party]]"):], "",
                                                        "at least two are needed")):
             self.assertIn(old, whole)
             self.refuses("train", self.write("job.toml", whole.replace(old, new)), says=says)

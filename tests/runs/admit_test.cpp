@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 
 #include "parley/algorithms/horizontal/client_averaging.h"
 #include "parley/algorithms/horizontal/fedavg.h"
 #include "parley/catalog/read_job.h"
+#include "parley/secure/identity_file.h"
 #include "parley/wire/decode.h"
 #include "parley/wire/encode.h"
 #include "tests/support/temporary_folder.h"
@@ -78,6 +80,7 @@ class SiteTest : public ::testing::TestWithParam<privacy::Unit> {
                                      const wire::RunId& run = {4, 2}) {
     jobs::Site site = site_;
     site.name = name;
+    if (pins_.contains(name)) site.peers = pins_.at(name);
     const rounds::Opening opening{run, wire::encode(jobs::JobText{"job.toml", kJob, overrides}), false, {}};
     return admit(site, opening, [](const std::string&) {});
   }
@@ -88,12 +91,47 @@ class SiteTest : public ::testing::TestWithParam<privacy::Unit> {
 
   TemporaryFolder folder_;
   jobs::Site site_;
+  std::map<std::string, std::vector<secure::Pin>> pins_;  // of a site by its name
 };
 
 using Average = algorithms::ClientAveraging<algorithms::FedAvg::kParts>;
 
 class ClientSiteTest : public SiteTest {
  protected:
+  // Both sites have an identity and pin the other's.
+  std::map<std::string, secure::Identity> pin_each_other() {
+    site_.tls = (folder_ / "keys").string();
+    std::filesystem::create_directories(site_.tls);
+    std::map<std::string, secure::Identity> made;
+    for (const char* name : {"site", "other"}) {
+      made.emplace(name, *secure::Identity::make());
+      EXPECT_TRUE(secure::write_identity(made.at(name), secure::identity_file(site_.tls, name)));
+    }
+    pins_["site"] = {{"other", made.at("other").public_key()}};
+    pins_["other"] = {{"site", made.at("site").public_key()}};
+    return made;
+  }
+  // A site with folders of its own.
+  rounds::Admission admitted_alone(const std::string& name, const wire::RunId& run = {4, 2}) {
+    const jobs::Site before = site_;
+    site_.state += "-" + name + std::to_string(run[1]);
+    site_.ledger += "-" + name + std::to_string(run[1]);
+    auto admission = admitted(name, {"privacy.unit=client"}, run);
+    site_ = before;
+    EXPECT_TRUE(admission) << admission.error().message;
+    return std::move(*admission);
+  }
+  // The key that a site sends, and whether it answers when it is handed these.
+  static std::string key_of(rounds::Admission& site) {
+    const auto answered =
+        site.party->answer({.kind = wire::Kind::kTask, .round = 1}, wire::encode(Average::Task{.make_key = true}));
+    EXPECT_TRUE(answered.replied) << site.party->last_error();
+    return wire::decode<Average::Reply>(wire::read_frame(*answered.frame)->payload)->key;
+  }
+  static bool answers(rounds::Admission& site, const std::vector<std::string>& keys) {
+    const Average::Task task{.round = 0, .step = 0.5, .parameters = std::vector<double>(6, 0.0), .keys = keys};
+    return site.party->answer({.kind = wire::Kind::kTask, .round = 2}, wire::encode(task)).replied;
+  }
   // Two sites, each with the job and the run that it was told of, and a coordinator that hands on their keys. Whether
   // noise is all that is left in the sum of a round; empty: a site did not answer.
   std::optional<bool> unmasks(rounds::Admission& one, rounds::Admission& other) {
@@ -214,4 +252,62 @@ TEST_P(SiteTest, AnotherUnitGivesChargedDataNoSecondBudget) {
                       " under replace-one neighbours before"));
   ASSERT_TRUE(ledger.set_budget(own, budget));
   EXPECT_EQ(refusal(), "") << "a person set it";
+}
+
+TEST_P(ClientSiteTest, SitesThatPinEachOtherLearnTogether) {
+  pin_each_other();
+  rounds::Admission one = admitted_alone("site"), other = admitted_alone("other");
+  EXPECT_EQ(unmasks(one, other), true);
+}
+
+// It would stand between them, and see each one's words with that one's noise alone.
+TEST_P(ClientSiteTest, ACoordinatorThatSwapsAKeyIsRefusedAndTheMissingKeyIsNamed) {
+  const auto identities = pin_each_other();
+  rounds::Admission one = admitted_alone("site"), other = admitted_alone("other");
+  rounds::Admission in_another_run = admitted_alone("other", {4, 3});
+  const std::string honest = key_of(one), theirs = key_of(other);
+  const secure::Identity liar = *secure::Identity::make();
+  const secure::RunKey key = *secure::RunKey::make();
+  std::string cut = theirs;
+  cut.replace(secure::kKeyBytes, secure::kKeyBytes, key.public_key());
+  const std::string lies[] = {key.public_key(),                     // bare
+                              *secure::hello_of(liar, key, "any"),  // signed by itself
+                              cut,                                  // its key under their signature
+                              key_of(in_another_run),               // replayed
+                              honest,                               // the site's own twice
+                              theirs.substr(1),
+                              ""};
+  for (const std::string& lie : lies) {
+    EXPECT_FALSE(answers(one, {honest, lie})) << lie.size();
+    const std::string& why = one.party->last_error();
+    EXPECT_TRUE(why.find("'other'") != std::string::npos || why.find("keys") != std::string::npos) << why;
+  }
+  EXPECT_FALSE(answers(one, {honest, *secure::hello_of(liar, key, "any")}));
+  EXPECT_NE(one.party->last_error().find("the key of 'other' is missing"), std::string::npos)
+      << one.party->last_error();
+  EXPECT_TRUE(answers(one, {honest, theirs})) << one.party->last_error();
+}
+
+TEST_P(ClientSiteTest, ASiteThatPinsAnybodyTakesPartWithPinnedPartiesOnly) {
+  const auto identities = pin_each_other();
+  const auto why = [&] { return refusal(); };
+  EXPECT_EQ(why(), "");
+  pins_["site"] = {{"registry", identities.at("other").public_key()}};
+  EXPECT_TRUE(refuses("does not name a party of the job (got 'other')"));
+  pins_["site"] = {{"other", identities.at("site").public_key()}};
+  EXPECT_TRUE(refuses("is this site's own"));
+}
+
+TEST_P(ClientSiteTest, AnIdentityThatOthersCanReadOrThatIsNoneIsRefused) {
+  pin_each_other();
+  const std::string file = secure::identity_file(site_.tls, "site");
+  namespace fs = std::filesystem;
+  fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_TRUE(refuses("chmod 600"));
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write, fs::perm_options::replace);
+  EXPECT_EQ(refusal(), "");
+  std::ofstream(file) << "nonsense";
+  EXPECT_TRUE(refuses("is not an identity"));
+  fs::remove(file);
+  EXPECT_TRUE(refuses("[[peer]] needs it"));
 }

@@ -19,6 +19,7 @@
 #include "parley/core/threads.h"
 #include "parley/rounds/local_parties.h"
 #include "parley/runs/coordinate.h"
+#include "parley/runs/explain.h"
 #include "parley/runs/member.h"
 #include "parley/runs/run.h"
 #include "parley/transport/in_process/in_process.h"
@@ -258,6 +259,35 @@ TEST_P(Conformance, TheSameSeedGivesTheSameModelOnAnyNumberOfThreads) {
   EXPECT_FALSE(weights.empty());
   for (const double weight : weights) EXPECT_TRUE(std::isfinite(weight));
   EXPECT_EQ(weights, weights_of(*two));
+}
+
+// For whoever answers for the people whose data leave (`parley site explain`). An algorithm of several parties lists what
+// leaves in a function of its own, leaves() (algorithms/parts/leaving.h).
+TEST_P(Conformance, ItSaysWhatLeavesAParty) {
+  for (const bool is_private : {false, true}) {
+    if (is_private && !row().can_be_private) continue;
+    const auto job = this->job(is_private);
+    ASSERT_TRUE(job) << job.error().message;
+    const std::string page = explain(*job, {});
+    EXPECT_NE(page.find(row().name), std::string::npos);
+    EXPECT_NE(page.find(is_private ? "epsilon 4" : "Nothing is claimed"), std::string::npos) << page;
+    const catalog::Federation* federation = catalog::federation_of(*job);
+    if (federation == nullptr) {
+      EXPECT_NE(page.find("Nothing: the table is read and the model made in one place"), std::string::npos);
+      continue;
+    }
+    const auto leaves = federation->leaves(*job);
+    EXPECT_FALSE(leaves.empty()) << row().name << " does not say what leaves a party: give it leaves()";
+    bool per_person_or_total = false;
+    for (const algorithms::Leaving& leaving : leaves) {
+      for (const std::string& words : {leaving.what, leaving.to, leaving.when, leaving.protection}) {
+        EXPECT_FALSE(words.empty()) << leaving.what;
+        EXPECT_NE(page.find(words), std::string::npos) << words;
+      }
+      per_person_or_total = per_person_or_total || leaving.of != algorithms::Leaving::Of::kPublic;
+    }
+    EXPECT_TRUE(per_person_or_total) << "something that is made of data leaves, or nothing would be learnt";
+  }
 }
 
 TEST_P(Conformance, AnUnknownSettingIsAMistake) {

@@ -51,6 +51,10 @@ class PlainGradient {
   static Result<void> check_private(const algorithms::RunTerms&, const Settings&) {
     return fail(bad_input({.field = "privacy"}, "plain-gradient has no private form"));
   }
+  static std::vector<algorithms::Leaving> leaves(const algorithms::RunTerms&, const Settings& settings) {
+    return {{"the gradient over this party's records, one number for each weight", algorithms::Leaving::Of::kTotal,
+             "the coordinator", algorithms::each_round(settings.rounds), algorithms::kUnprotected}};
+  }
   [[nodiscard]] std::int64_t most_rounds() const { return settings_.rounds; }
   Result<void> reserve(const Data&, Memory&, privacy::Gate&) const { return {}; }
   Result<Iterate> begin(std::span<const algorithms::PartyFacts> parties) const {

@@ -15,6 +15,7 @@
 #include "parley/algorithms/horizontal/fed_iter_ht.h"
 #include "parley/algorithms/horizontal/fedavg.h"
 #include "parley/algorithms/horizontal/federated_newton.h"
+#include "parley/algorithms/horizontal/leaving_clients.h"
 #include "parley/algorithms/relational/relational_admm.h"
 #include "parley/algorithms/relational/relational_sgd.h"
 #include "parley/algorithms/sgd/sgd.h"
@@ -62,6 +63,8 @@ std::shared_ptr<const Federation> learns_from(Toml& section) {
 
 template <class Averaging>
 using OfClients = algorithms::ClientAveraging<Averaging::kParts>;
+template <class Averaging>
+using OfLeavingClients = algorithms::LeavingClients<Averaging::kParts>;
 
 // sqrt(log 1/delta) / (n epsilon)
 double reach(double records, const privacy::Target& target) {
@@ -136,6 +139,7 @@ std::deque<Row>& all() {
        .source = "Tong et al. 2022, Algorithm 2",
        .federate = learns_from<algorithms::FedIterHt, Rows>,
        .federate_clients = learns_from<OfClients<algorithms::FedIterHt>, Rows>,
+       .federate_leaving_clients = learns_from<OfLeavingClients<algorithms::FedIterHt>, Rows>,
        .can_be_private = true},
       {.name = "fed-ht",
        .partition = Partition::kHorizontal,
@@ -143,6 +147,7 @@ std::deque<Row>& all() {
        .source = "Tong et al. 2022, Algorithm 1",
        .federate = learns_from<algorithms::FedHt, Rows>,
        .federate_clients = learns_from<OfClients<algorithms::FedHt>, Rows>,
+       .federate_leaving_clients = learns_from<OfLeavingClients<algorithms::FedHt>, Rows>,
        .can_be_private = true},
       {.name = "distributed-iht",
        .partition = Partition::kHorizontal,
@@ -150,6 +155,7 @@ std::deque<Row>& all() {
        .source = "Tong et al. 2022, Algorithm A1",
        .federate = learns_from<algorithms::DistributedIht, Rows>,
        .federate_clients = learns_from<OfClients<algorithms::DistributedIht>, Rows>,
+       .federate_leaving_clients = learns_from<OfLeavingClients<algorithms::DistributedIht>, Rows>,
        .can_be_private = true},
       {.name = "fedavg",
        .partition = Partition::kHorizontal,
@@ -157,6 +163,7 @@ std::deque<Row>& all() {
        .source = "McMahan et al. 2017, Algorithm 1",
        .federate = learns_from<algorithms::FedAvg, Rows>,
        .federate_clients = learns_from<OfClients<algorithms::FedAvg>, Rows>,
+       .federate_leaving_clients = learns_from<OfLeavingClients<algorithms::FedAvg>, Rows>,
        .can_be_private = true},
       {.name = "newton",
        .partition = Partition::kHorizontal,

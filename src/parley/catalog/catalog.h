@@ -35,6 +35,9 @@ struct Row {
   std::function<std::shared_ptr<const Federation>(Toml& settings)> federate = {};          // of several parties
   std::function<std::shared_ptr<const Federation>(Toml& settings)> federate_clients = {};  // privacy.unit = "client"
 
+  // As federate_clients where rounds.on_missing = "proceed": clients may drop out.
+  std::function<std::shared_ptr<const Federation>(Toml& settings)> federate_leaving_clients = {};
+
   // Whether Problem::privacy (RowShare::privacy, ColumnShare::privacy) is honoured: then everything that the model
   // depends on leaves through the gate.
   bool can_be_private = false;

@@ -75,8 +75,9 @@ void add_constant(std::vector<double>& weights, std::span<const double> paramete
 
 algorithms::ColumnShare Columns::share_of(const jobs::Job& job, const PartyTable& table) {
   const bool constant = job.objective.intercept == glm::Intercept::kPenalised && !table.train.labels.values.empty();
-  if (!table.noisy_labels) return {table.features, table.train.labels.values, constant, table.terms.get()};
-  return {table.features, {}, constant, table.terms.get(), table.noisy_labels};
+  if (!table.noisy_labels)
+    return {table.features, table.train.labels.values, constant, table.terms.get(), {}, table.peers};
+  return {table.features, {}, constant, table.terms.get(), table.noisy_labels, table.peers};
 }
 
 Result<void> Columns::check(const jobs::Job& job) const {

@@ -47,6 +47,7 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
                              .public_labels = job.labels.declared_public || job.labels.noise.has_value(),
                              .label_noise = job.labels.noise,
                              .keep_parts = job.keep_parts,
+                             .quorum = job.rules.on_missing == rounds::OnMissing::kProceed ? job.rules.quorum : 0,
                              .run = run,
                              .relational = {}};
   if (!job.tables.empty())

@@ -86,6 +86,8 @@ class Federation {
   [[nodiscard]] virtual Result<algorithms::Forecast> forecast(
       const jobs::Job& job, std::span<const jobs::Introduction> parties,
       std::span<const std::vector<double>> column_bytes) const = 0;
+  // What leaves a party of the job, in the algorithm's words; none: it says nothing of itself.
+  [[nodiscard]] virtual std::vector<algorithms::Leaving> leaves(const jobs::Job& job) const = 0;
   // Whether a record is one party's or lies in parts with all of them: what a private run costs it in all.
   [[nodiscard]] virtual privacy::Holding holding() const = 0;
   [[nodiscard]] virtual Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties,

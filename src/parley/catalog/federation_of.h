@@ -62,6 +62,13 @@ class FederationOf final : public Split {
       return algorithms::Forecast{.rounds = algorithm.most_rounds()};
   }
 
+  [[nodiscard]] std::vector<algorithms::Leaving> leaves(const jobs::Job& job) const override {
+    if constexpr (requires(const algorithms::RunTerms& terms) { Algorithm::leaves(terms, settings_); })
+      return Algorithm::leaves(terms_of(job, {"-1", "+1"}), settings_);
+    else
+      return {};
+  }
+
   Result<Learnt> learn(const jobs::Job& job, std::span<const jobs::Introduction> parties, rounds::Exchange& exchange,
                        const Watching& watching) const override {
     PARLEY_TRY(const auto facts, facts_of(job, parties));

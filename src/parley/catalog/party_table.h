@@ -20,6 +20,7 @@
 #include "parley/data/source.h"
 #include "parley/glm/model.h"
 #include "parley/jobs/job.h"
+#include "parley/secure/peers.h"
 
 namespace parley::catalog {
 
@@ -43,6 +44,7 @@ struct PartyTable {
   linalg::Matrix features;  // of `train`, scaled; of a private run on its grid
   bool aligned = false;     // its records are those of the other parties, in the same order
   std::string run;          // which run of which job it is read for, as this party was told; empty: by its own process
+  std::shared_ptr<const secure::Peers> peers;                    // at a site with an identity
   std::shared_ptr<const algorithms::PrivateTerms> terms;         // of a private run
   std::shared_ptr<const algorithms::LabelRelease> noisy_labels;  // where `train.labels` leave with noise of their own
   std::vector<data::KeyColumns> keys;  // of `train`, digests: as the job numbers the keys of the table

@@ -21,8 +21,11 @@ Result<std::shared_ptr<const jobs::Method>> read_method(Toml& section, const job
   const bool clients = job.privacy && job.privacy->unit == privacy::Unit::kClient;
   if (row->train) method->train = row->train(section);
   if (row->train_over_join) method->train_over_join = row->train_over_join(section);
+  const bool may_leave = clients && job.rules.on_missing == rounds::OnMissing::kProceed;
   if (row->federate)
-    method->federation = (clients && row->federate_clients ? row->federate_clients : row->federate)(section);
+    method->federation = (may_leave && row->federate_leaving_clients ? row->federate_leaving_clients
+                          : clients && row->federate_clients         ? row->federate_clients
+                                                                     : row->federate)(section);
   return method;
 }
 

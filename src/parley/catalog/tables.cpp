@@ -155,7 +155,8 @@ linalg::Matrix joined_features(const jobs::Job& job, const PartyTable& table) {
 }
 
 algorithms::TableShare Tables::share_of(const jobs::Job& job, const PartyTable& table) {
-  return {joined_features(job, table), table.train.labels.values, table.keys, table.terms.get(), table.number};
+  return {
+      joined_features(job, table), table.train.labels.values, table.keys, table.terms.get(), table.number, table.peers};
 }
 
 Result<void> Tables::check(const jobs::Job& job) const {

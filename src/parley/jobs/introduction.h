@@ -34,10 +34,11 @@ struct Introduction {
   double epsilon = 0;
   double delta = 0;
   double derivative_bound = 0;
+  bool pins_peers = false;  // it goes on only with keys that the other parties signed, by identities that it pins
   static void fields(auto& self, auto&& visit) {
     visit(self.party, self.rows, self.alignment, self.row_norm, self.column_count, self.first_number, self.columns,
           self.bounds, self.scales, self.centers, self.labels, self.classes, self.schema, self.plan, self.epsilon,
-          self.delta, self.derivative_bound);
+          self.delta, self.derivative_bound, self.pins_peers);
   }
   [[nodiscard]] data::ColumnNames column_names() const;
 };

@@ -225,8 +225,13 @@ void check_clients(Toml& toml, const Job& job) {
         "test_fraction",
         "whether a share of a client's rows can be held out tells how many it has, which is private; give "
         "[[party]] a test file");
-  if (job.rules.on_missing == rounds::OnMissing::kProceed)
-    toml.table("rounds").reject("on_missing", "clients' masks cancel only when all answer; use \"wait\" or \"fail\"");
+  // Any two groups of so many have two clients in common (algorithms/parts/recoverable_masks.h).
+  const int fewest = static_cast<int>(job.parties.size() + 1) / 2 + 1;
+  if (job.rules.on_missing == rounds::OnMissing::kProceed && job.rules.quorum < fewest)
+    toml.table("rounds").reject("quorum",
+                                fmt::format("must be at least {} of {} clients where some may drop out of masked sums",
+                                            fewest, job.parties.size()),
+                                std::to_string(job.rules.quorum));
 }
 
 void read_rounds(Toml section, const Job& job, rounds::Rules& rules) {

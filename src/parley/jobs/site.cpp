@@ -20,6 +20,26 @@ Place about(const Site& site, const char* key) {
   return {site.file, 0, key};
 }
 
+void read_peers(Toml& toml, Site& site) {
+  for (Toml& peer : toml.tables("peer")) {
+    secure::Pin pin;
+    std::string key;
+    for (const char* each : {"name", "key"}) peer.require(each);
+    if (!peer.text("name", pin.name) || !peer.text("key", key)) continue;
+    if (const std::string_view flaw = flaw_of_party_name(pin.name); !flaw.empty()) peer.reject("name", flaw, pin.name);
+    if (pin.name == site.name) peer.reject("name", "is this site itself", pin.name);
+    if (auto read = secure::key_of_text(key))
+      pin.key = std::move(*read);
+    else
+      peer.reject("key", "must be 64 hexadecimal digits, as parley keys fingerprint prints them", key);
+    for (const secure::Pin& other : site.peers) {
+      if (other.name == pin.name) peer.reject("name", "is there twice", pin.name);
+      if (other.key == pin.key) peer.reject("key", "is that of '" + other.name + "' too", key);
+    }
+    site.peers.push_back(std::move(pin));
+  }
+}
+
 // Feature 7 of a LIBSVM file is x7.
 bool is_number_of_feature(const std::string& name) {
   return name.size() > 1 && name.front() == 'x' && name.find_first_not_of("0123456789", 1) == std::string::npos;
@@ -49,6 +69,7 @@ Result<Site> read_site(const std::string& path, const std::vector<std::string>& 
   data.text("path", site.data);
   data.text("schema", site.schema);
   data.texts("classes", site.classes);
+  read_peers(toml, site);
   Toml limits = toml.table("limits");
   std::vector<std::string> allowed;
   if (limits.texts("algorithms", allowed)) site.limits.algorithms = std::move(allowed);

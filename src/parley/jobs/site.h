@@ -13,6 +13,9 @@
 //   schema = "clinic.schema.toml"
 //   classes = ["-1", "1"]              # of the labels of a LIBSVM table, whose schema has no label column:
 //                                      # private jobs that classify must list the same
+//   [[peer]]                           # another site whose identity this one knows: it takes part in no job with a
+//   name = "registry"                  # party that is not listed, once one is
+//   key = "6f0c..."                    # as `parley keys fingerprint` prints it there
 //   [limits]
 //   algorithms = ["fed-iter-ht"]       # absent: any; an empty list: none
 //   never = ["postcode"]               # columns that no job may use
@@ -38,6 +41,7 @@
 
 #include "parley/core/result.h"
 #include "parley/privacy/ledger/charges.h"
+#include "parley/secure/peers.h"
 
 namespace parley::jobs {
 
@@ -65,6 +69,7 @@ struct Site {
   std::string schema;             // empty: none
   std::string federation_secret;  // file; empty: none. Keys of a join leave hashed under it
   std::vector<std::string> classes;
+  std::vector<secure::Pin> peers;  // other sites
   Limits limits;
 };
 

@@ -153,7 +153,8 @@ Result<Released<MaskedVector>> Gate::release(const Sensitive<GridVector, L2>& va
   const auto& [noise, mask] = masked;
   PARLEY_CHECK(check(value));
   const GridVector& grid = value.value_;
-  if (mask.size() != grid.counts.size() || mask.parties_ != noise.parties)
+  // Where parties may drop out, fewer add noise than masks are made with; more never do.
+  if (mask.size() != grid.counts.size() || mask.parties_ < noise.parties)
     return fail(failed("a mask must be as long as the value, and of the parties that add noise"));
   PARLEY_TRY(const Event event, masked_event(value.sensitivity(), grid.grain, noise));
   PARLEY_TRY(const DiscreteGaussianNoise* source, discrete_gaussian_source(noise.sigma, grid.grain));

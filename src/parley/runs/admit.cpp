@@ -19,6 +19,7 @@
 #include "parley/privacy/ledger/seen_head.h"
 #include "parley/runs/member.h"
 #include "parley/runs/same_table.h"
+#include "parley/runs/site_peers.h"
 
 namespace parley::runs {
 
@@ -344,6 +345,8 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   const int number = *named;
   const bool is_charged = jobs::pays(job, number);
   PARLEY_CHECK(check_limits(site, job, is_charged));
+  PARLEY_TRY(std::shared_ptr<const secure::Peers> peers, peers_of(site, job, number));
+  if (peers != nullptr && peers->pinned()) tell("has keys of pinned peers alone");
   const auto own = job.parties.begin() + number;
   // Whatever the job says about files, the site reads its own.
   *own = {site.name, site.data, site.schema, "", own->records};
@@ -360,6 +363,7 @@ Result<rounds::Admission> admit(const jobs::Site& site, const rounds::Opening& o
   PARLEY_CHECK(check_table(site, job, member->table));
   PARLEY_CHECK(check_labels_leave(site, job, member->table));
   member->table.run = wire::hex(opening.run) + "-" + privacy::digest_of(opening.job);
+  member->table.peers = std::move(peers);
   member->ids_are_public = !protects_records(job) || site.limits.public_ids;
   if (is_charged) PARLEY_CHECK(open_private(site, job, opening, *member));
   PARLEY_TRY(rounds::Admission admission, admission_of(job, *member));

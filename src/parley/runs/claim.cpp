@@ -23,7 +23,8 @@ Covered covered_by(const jobs::Job& job) {
 
 std::string against_whom(const PrivacyReport& report) {
   if (report.unit == privacy::Unit::kClient)
-    return "a coordinator that hands on keys as they are, together with one other client";
+    return report.pinned ? "the coordinator, together with one other client"
+                         : "a coordinator that hands on keys as they are, together with one other client";
   return std::string(privacy::name(report.against));
 }
 
@@ -61,7 +62,11 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
     text +=
         " It holds against the coordinator and any one other client together, computationally: parts of a sum are "
         "masked. It trusts the "
-        "clients to add their noise, and the coordinator to hand on their keys as they are.";
+        "clients to add their noise" +
+        std::string(report.pinned
+                        ? "; their keys are signed by identities that the sites pin, so whoever hands them on "
+                          "need not be trusted."
+                        : ", and the coordinator to hand on their keys as they are.");
   if (report.calibration == privacy::Calibration::kPaper)
     text += " The noise follows the paper's formula; the numbers here are what is proved of it.";
   const bool model = report.covered == Covered::kModel;

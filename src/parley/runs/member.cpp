@@ -141,6 +141,7 @@ jobs::Introduction introduce(const Member& member) {
   said.labels = !train.labels.values.empty();
   said.classes = train.labels.classes;
   said.schema = data::to_toml(used(train.schema));
+  said.pins_peers = table.peers != nullptr && table.peers->pinned();
   if (site != nullptr) {
     const Quote& quote = site->quote();
     said.plan = privacy::to_json(quote.plan);

@@ -48,6 +48,7 @@ Result<PrivacyReport> report_of(const jobs::Job& job, const jobs::Introduction& 
   for (const privacy::Event& event : report.plan.events) report.releases += event.count;
   report.records = section.unit == privacy::Unit::kClient ? job.parties.size() : static_cast<std::size_t>(said.rows);
   report.derivative_bound = said.derivative_bound;
+  report.pinned = said.pins_peers;
   PARLEY_TRY(const privacy::Account account, privacy::account_at_delta(report.plan, delta));
   report.accountant = privacy::name(account.chosen);
   note_loudest_noise(report, report.plan, section.epsilon, report.records);
@@ -65,6 +66,8 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
   const auto most = std::max_element(parties.begin(), parties.end(),
                                      [](const auto& a, const auto& b) { return a.epsilon < b.epsilon; });
   PrivacyReport all = *most;
+  all.pinned = std::all_of(parties.begin(), parties.end(), [](const PrivacyReport& party) { return party.pinned; });
+  if (most->pinned && !all.pinned) all.statement = statement_of(all, job.seed);
   all.releases = 0;
   for (const PrivacyReport& party : parties) all.releases += party.releases;
   PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), delta));
@@ -76,7 +79,7 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
   for (const PrivacyReport& party : parties)
     all.records = parts || clients ? party.records : all.records + party.records;
   if (!protects_records(job)) {
-    all.statement = fmt::format("{} parties.{} {}", job.parties.size(), of_labels(job), most->statement);
+    all.statement = fmt::format("{} parties.{} {}", job.parties.size(), of_labels(job), all.statement);
     return all;
   }
   all.statement = fmt::format(
@@ -90,7 +93,7 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
       : parts   ? of_labels(job)
       : clients ? " It is assumed that each person is at one client only."
                 : " It is assumed that each person is at one party only: whoever is at several pays at each.",
-      most->statement);
+      all.statement);
   return all;
 }
 

@@ -1,16 +1,17 @@
 #include "parley/secure/certificates.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 
 #include <string_view>
 #include <vector>
 
 #include "parley/core/party_name.h"
 #include "parley/secure/openssl.h"
+#include "parley/secure/seal.h"
 
 namespace parley::secure {
 
@@ -20,21 +21,6 @@ constexpr std::string_view kDialled = kCoordinatorName;  // the one who is diall
 
 void free_list(STACK_OF(X509) * certificates) {
   sk_X509_free(certificates);
-}
-
-Error broken(const char* what) {
-  char why[256] = "";
-  ERR_error_string_n(ERR_get_error(), why, sizeof why);
-  return failed(fmt::format("{}: {}", what, why));
-}
-
-template <class Write>
-Result<std::string> to_pem(const Write& write) {
-  const Memory memory(BIO_new(BIO_s_mem()));
-  if (memory == nullptr || write(memory.get()) != 1) return fail(broken("a certificate could not be written"));
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &data);
-  return std::string(data, static_cast<std::size_t>(size));
 }
 
 Result<void> add_extension(X509& certificate, X509& issuer, int kind, const std::string& value) {
@@ -75,14 +61,24 @@ Result<Certificate> unsigned_certificate(const std::string& name, EVP_PKEY& key,
   return certificate;
 }
 
-Result<KeyPair> signed_pair(X509& certificate, EVP_PKEY& own, EVP_PKEY& signer) {
+Result<std::string> signed_certificate(X509& certificate, EVP_PKEY& signer) {
   if (X509_sign(&certificate, &signer, EVP_sha256()) == 0) return fail(broken("a certificate could not be signed"));
-  KeyPair pair;
-  PARLEY_TRY(pair.certificate, to_pem([&](BIO* out) { return PEM_write_bio_X509(out, &certificate); }));
-  PARLEY_TRY(pair.key, to_pem([&](BIO* out) {
-               return PEM_write_bio_PrivateKey(out, &own, nullptr, nullptr, 0, nullptr, nullptr);
-             }));
-  return pair;
+  return to_pem([&](BIO* out) { return PEM_write_bio_X509(out, &certificate); });
+}
+
+Result<std::string> pem_of(EVP_PKEY& key) {
+  return to_pem([&](BIO* out) { return PEM_write_bio_PrivateKey(out, &key, nullptr, nullptr, 0, nullptr, nullptr); });
+}
+
+// SHA-256 of the public key as it stands in certificates and requests.
+Result<std::string> fingerprint_of(const EVP_PKEY& key) {
+  unsigned char* encoded = nullptr;
+  const int size = i2d_PUBKEY(&key, &encoded);
+  if (size <= 0) return fail(broken("a key could not be read"));
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(encoded, static_cast<std::size_t>(size), reinterpret_cast<unsigned char*>(digest.data()));
+  OPENSSL_free(encoded);
+  return text_of_key(digest);
 }
 
 Result<void> check_name(const std::string& name) {
@@ -103,12 +99,6 @@ std::string common_name(const X509& certificate) {
   char name[256] = "";
   X509_NAME_get_text_by_NID(X509_get_subject_name(&certificate), NID_commonName, name, sizeof name);
   return name;
-}
-
-std::string day(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unknown day";
-  return fmt::format("{:%Y-%m-%d}", parts);
 }
 
 // What OpenSSL found wrong with a chain, in the certificate that it names.
@@ -175,35 +165,133 @@ Result<KeyPair> make_authority(const std::string& federation, Validity validity)
   PARLEY_CHECK(add_extension(*certificate, *certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
   PARLEY_CHECK(add_extension(*certificate, *certificate, NID_key_usage, "critical,keyCertSign,cRLSign"));
   PARLEY_CHECK(add_extension(*certificate, *certificate, NID_subject_key_identifier, "hash"));
-  return signed_pair(*certificate, *key, *key);
+  KeyPair pair;
+  PARLEY_TRY(pair.certificate, signed_certificate(*certificate, *key));
+  PARLEY_TRY(pair.key, pem_of(*key));
+  return pair;
 }
 
-Result<Issued> issue(const KeyPair& authority, const std::string& name, Validity validity) {
-  PARLEY_CHECK(check_name(name));
-  const Certificate issuer = certificate_in(authority.certificate);
-  const Key signer(PEM_read_bio_PrivateKey(text_of(authority.key).get(), nullptr, nullptr, nullptr));
-  if (issuer == nullptr || signer == nullptr || X509_check_private_key(issuer.get(), signer.get()) != 1)
+namespace {
+
+struct Authority {
+  Certificate certificate;
+  Key key;
+};
+
+Result<Authority> authority_in(const KeyPair& pair) {
+  Authority authority{certificate_in(pair.certificate), key_in(pair.key)};
+  if (authority.certificate == nullptr || authority.key == nullptr ||
+      X509_check_private_key(authority.certificate.get(), authority.key.get()) != 1)
     return fail(bad_input({.field = "authority"}, "certificate and key do not belong together, or are not PEM"));
-  const ASN1_TIME* const end = X509_get0_notAfter(issuer.get());
+  return authority;
+}
+
+// The certificate of whoever has the private half of `key`.
+Result<Issued> issued_to(const KeyPair& pair, const std::string& name, EVP_PKEY& key, Validity validity) {
+  PARLEY_CHECK(check_name(name));
+  PARLEY_TRY(const Authority authority, authority_in(pair));
+  X509& issuer = *authority.certificate;
+  const ASN1_TIME* const end = X509_get0_notAfter(&issuer);
   if (X509_cmp_current_time(end) < 0)
     return fail(bad_input({.field = "authority"},
                           "expired on " + day(end) + "; parley keys init makes another authority, for everyone"));
-  const Key key(EVP_EC_gen("P-256"));
-  if (key == nullptr) return fail(broken("a key could not be made"));
-  PARLEY_TRY(const Certificate certificate, unsigned_certificate(name, *key, validity));
+  PARLEY_TRY(const Certificate certificate, unsigned_certificate(name, key, validity));
   Issued issued;
   if (ASN1_TIME_compare(X509_get0_notAfter(certificate.get()), end) > 0) issued.clipped = day(end);
   if (issued.clipped && X509_set1_notAfter(certificate.get(), end) != 1)
     return fail(broken("a certificate could not be made"));
-  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) != 1)
+  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(&issuer)) != 1)
     return fail(broken("a certificate could not be made"));
-  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_basic_constraints, "critical,CA:FALSE"));
-  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_key_usage, "critical,digitalSignature"));
-  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_ext_key_usage, name == kDialled ? "serverAuth" : "clientAuth"));
-  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_subject_alt_name, "DNS:" + name));
-  PARLEY_CHECK(add_extension(*certificate, *issuer, NID_authority_key_identifier, "keyid"));
-  PARLEY_TRY(static_cast<KeyPair&>(issued), signed_pair(*certificate, *key, *signer));
+  PARLEY_CHECK(add_extension(*certificate, issuer, NID_basic_constraints, "critical,CA:FALSE"));
+  PARLEY_CHECK(add_extension(*certificate, issuer, NID_key_usage, "critical,digitalSignature"));
+  PARLEY_CHECK(add_extension(*certificate, issuer, NID_ext_key_usage, name == kDialled ? "serverAuth" : "clientAuth"));
+  PARLEY_CHECK(add_extension(*certificate, issuer, NID_subject_alt_name, "DNS:" + name));
+  PARLEY_CHECK(add_extension(*certificate, issuer, NID_authority_key_identifier, "keyid"));
+  PARLEY_TRY(issued.certificate, signed_certificate(*certificate, *authority.key));
   return issued;
+}
+
+Result<Key> fresh_key() {
+  Key key(EVP_EC_gen("P-256"));
+  if (key == nullptr) return fail(broken("a key could not be made"));
+  return key;
+}
+
+using Request = Owned<X509_REQ, X509_REQ_free>;
+
+Request request_in(const std::string& pem) {
+  return Request(PEM_read_bio_X509_REQ(text_of(pem).get(), nullptr, nullptr, nullptr));
+}
+
+}  // namespace
+
+Result<Issued> issue(const KeyPair& authority, const std::string& name, Validity validity) {
+  PARLEY_CHECK(check_name(name));
+  PARLEY_TRY(const Key key, fresh_key());
+  PARLEY_TRY(Issued issued, issued_to(authority, name, *key, validity));
+  PARLEY_TRY(issued.key, pem_of(*key));
+  return issued;
+}
+
+Result<std::string> make_key() {
+  PARLEY_TRY(const Key key, fresh_key());
+  return pem_of(*key);
+}
+
+Result<std::string> make_request(const std::string& name, const std::string& own_key) {
+  PARLEY_CHECK(check_name(name));
+  const Key key = key_in(own_key);
+  if (key == nullptr) return fail(bad_input({.field = "key"}, "is not a key (PEM without a passphrase)"));
+  const Request request(X509_REQ_new());
+  if (request == nullptr || X509_REQ_set_version(request.get(), 0) != 1 ||
+      X509_NAME_add_entry_by_txt(X509_REQ_get_subject_name(request.get()), "CN", MBSTRING_UTF8,
+                                 reinterpret_cast<const unsigned char*>(name.data()), static_cast<int>(name.size()), -1,
+                                 0) != 1 ||
+      X509_REQ_set_pubkey(request.get(), key.get()) != 1 || X509_REQ_sign(request.get(), key.get(), EVP_sha256()) == 0)
+    return fail(broken("a request could not be made"));
+  return to_pem([&](BIO* out) { return PEM_write_bio_X509_REQ(out, request.get()); });
+}
+
+Result<Requested> read_request(const std::string& pem) {
+  const Request request = request_in(pem);
+  EVP_PKEY* const key = request == nullptr ? nullptr : X509_REQ_get0_pubkey(request.get());
+  if (key == nullptr) return fail(bad_input({.field = "request"}, "is not a certificate request (PEM)"));
+  if (X509_REQ_verify(request.get(), key) != 1) {
+    ERR_clear_error();
+    return fail(bad_input({.field = "request"}, "is not signed by the key that it is about"));
+  }
+  char curve[64] = "";
+  std::size_t size = 0;
+  if (EVP_PKEY_get_group_name(key, curve, sizeof curve, &size) != 1 || std::string_view(curve) != "prime256v1") {
+    ERR_clear_error();
+    return fail(
+        bad_input({.field = "request"}, "is not about a key on the curve P-256, as parley keys request makes it"));
+  }
+  X509_NAME* const subject = X509_REQ_get_subject_name(request.get());
+  char name[256] = "";
+  X509_NAME_get_text_by_NID(subject, NID_commonName, name, sizeof name);
+  if (X509_NAME_entry_count(subject) != 1)
+    return fail(bad_input({.field = "request"}, "has another subject than a name"));
+  PARLEY_CHECK(check_name(name));
+  PARLEY_TRY(std::string fingerprint, fingerprint_of(*key));
+  return Requested{name, std::move(fingerprint)};
+}
+
+Result<Issued> sign_request(const KeyPair& authority, const std::string& pem, Validity validity) {
+  PARLEY_TRY(const Requested wish, read_request(pem));
+  const Request request = request_in(pem);
+  return issued_to(authority, wish.name, *X509_REQ_get0_pubkey(request.get()), validity);
+}
+
+Result<About> about(const std::string& pem) {
+  const Certificate certificate = certificate_in(pem);
+  EVP_PKEY* const key = certificate == nullptr ? nullptr : X509_get0_pubkey(certificate.get());
+  std::tm end{};
+  if (key == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1)
+    return fail(bad_input({.field = "certificate"}, "is not a certificate (PEM)"));
+  PARLEY_TRY(std::string fingerprint, fingerprint_of(*key));
+  return About{common_name(*certificate), std::move(fingerprint), ::timegm(&end),
+               day(X509_get0_notAfter(certificate.get()))};
 }
 
 }  // namespace parley::secure

@@ -29,6 +29,27 @@ struct Issued : KeyPair {
 // Ends with its authority at the latest: nobody believes it afterwards. An authority that has ended issues nothing.
 Result<Issued> issue(const KeyPair& authority, const std::string& name, Validity validity);
 
+// A key that is made where it stays, and what its holder sends the authority (PKCS#10): the name and the public half,
+// signed with the key.
+Result<std::string> make_key();
+Result<std::string> make_request(const std::string& name, const std::string& key);
+struct Requested {
+  std::string name;
+  std::string fingerprint;  // of the public key: what the two people compare, in 64 hexadecimal digits
+};
+// Refuses a request whose sender has not shown that the key is theirs.
+Result<Requested> read_request(const std::string& request);
+// As issue() for the holder of the request's key; Issued::key is empty.
+Result<Issued> sign_request(const KeyPair& authority, const std::string& request, Validity validity);
+
+struct About {
+  std::string name;
+  std::string fingerprint;  // of its public key
+  std::time_t end = 0;
+  std::string last_day;
+};
+Result<About> about(const std::string& certificate);
+
 // What is wrong with the files of one member, in words that follow the file's name.
 struct Flaw {
   enum class In { kAuthority, kCertificate, kKey };

@@ -158,14 +158,15 @@ class WithoutBrokenPipes {
 
 }  // namespace
 
-std::string doubt_of(const std::string& address, const std::string& authority, const KeyPair& own,
-                     const std::string& expected) {
+Handshake shake_hands(const std::string& address, const std::string& authority, const KeyPair& own,
+                      const std::string& expected) {
   const auto until = Clock::now() + kPatience;
   const WithoutBrokenPipes safely;
   const Context context = context_of(authority, own);
   const Session session(context != nullptr ? SSL_new(context.get()) : nullptr);
   const Socket socket = dialled(address, until);
-  std::string doubt;
+  Handshake met;
+  std::string& doubt = met.doubt;
   if (session != nullptr && socket.number() >= 0 && SSL_set_fd(session.get(), socket.number()) == 1 &&
       SSL_set_tlsext_host_name(session.get(), expected.c_str()) == 1 &&
       SSL_set1_host(session.get(), expected.c_str()) == 1) {
@@ -192,9 +193,17 @@ std::string doubt_of(const std::string& address, const std::string& authority, c
       doubt = doubt_about_them(found, expected);
     else if (shaken && ended)
       doubt = doubt_about_us(*session, alert);
+    met.reached = shaken && doubt.empty() && !ended;
+    if (const Certificate shown(SSL_get1_peer_certificate(session.get())); shown != nullptr)
+      met.certificate = to_pem([&](BIO* out) { return PEM_write_bio_X509(out, shown.get()); }).value_or(std::string());
   }
   ERR_clear_error();
-  return doubt;
+  return met;
+}
+
+std::string doubt_of(const std::string& address, const std::string& authority, const KeyPair& own,
+                     const std::string& expected) {
+  return shake_hands(address, authority, own, expected).doubt;
 }
 
 }  // namespace parley::secure

@@ -8,6 +8,15 @@
 
 namespace parley::secure {
 
+// What came of dialling `address` ("host:port") and shaking hands as whoever has `own`.
+struct Handshake {
+  bool reached = false;     // somebody answered, and each believed the other's certificate
+  std::string doubt;        // as of doubt_of()
+  std::string certificate;  // PEM, that whoever answered showed
+};
+Handshake shake_hands(const std::string& address, const std::string& authority, const KeyPair& own,
+                      const std::string& expected);
+
 // Dials `address` ("host:port") and shakes hands as whoever has `own`. What is wrong with a certificate, in words;
 // empty when nothing is, or when it cannot be told: nobody there, or no TLS. Takes at most a few seconds.
 std::string doubt_of(const std::string& address, const std::string& authority, const KeyPair& own,

@@ -1,6 +1,8 @@
-// OpenSSL's objects, each freed by its own function, and the two readings of PEM text that both certificates and
-// handshakes do. Internal to secure.
+// OpenSSL's objects, each freed by its own function, and the readings and writings of PEM text that several files do. Internal to secure.
 #pragma once
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -8,6 +10,8 @@
 
 #include <memory>
 #include <string>
+
+#include "parley/core/result.h"
 
 namespace parley::secure {
 
@@ -46,6 +50,27 @@ inline Certificate certificate_in(const std::string& pem) {
 inline Key key_in(const std::string& pem) {
   const auto no_passphrase = [](char*, int, int, void*) { return 0; };
   return Key(PEM_read_bio_PrivateKey(text_of(pem).get(), nullptr, no_passphrase, nullptr));
+}
+
+inline Error broken(const char* what) {
+  char why[256] = "";
+  ERR_error_string_n(ERR_get_error(), why, sizeof why);
+  return failed(fmt::format("{}: {}", what, why));
+}
+
+template <class Write>
+Result<std::string> to_pem(const Write& write) {
+  const Memory memory(BIO_new(BIO_s_mem()));
+  if (memory == nullptr || write(memory.get()) != 1) return fail(broken("PEM could not be written"));
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(memory.get(), &data);
+  return std::string(data, static_cast<std::size_t>(size));
+}
+
+inline std::string day(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unknown day";
+  return fmt::format("{:%Y-%m-%d}", parts);
 }
 
 }  // namespace parley::secure

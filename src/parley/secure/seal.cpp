@@ -174,13 +174,9 @@ Result<Identity> Identity::read(const std::string& pem) {
 
 Result<std::string> Identity::pem() const {
   const Key key = private_key(EVP_PKEY_ED25519, seed_);
-  const Memory memory(BIO_new(BIO_s_mem()));
-  if (key == nullptr || memory == nullptr ||
-      PEM_write_bio_PrivateKey(memory.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
-    return fail(failed("a key could not be written"));
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &data);
-  return std::string(data, static_cast<std::size_t>(size));
+  if (key == nullptr) return fail(failed("a key could not be written"));
+  return to_pem(
+      [&](BIO* out) { return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
 Result<std::string> Identity::sign(std::string_view what) const {

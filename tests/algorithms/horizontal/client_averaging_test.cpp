@@ -12,76 +12,18 @@
 #include "parley/glm/batch.h"
 #include "parley/linalg/vectors.h"
 #include "tests/algorithms/federation.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/algorithms/horizontal/clients.h"
 
 using namespace parley;
 using namespace parley::algorithms;
 using linalg::Index;
 using linalg::Matrix;
+using namespace parley::tests;
 
 namespace {
 
 using Average = ClientAveraging<FedAvg::kParts>;
 using IterHt = ClientAveraging<FedIterHt::kParts>;
-
-privacy::Target target(double epsilon, double delta = 1e-6) {
-  return {*privacy::Epsilon::make(epsilon), *privacy::Delta::make(delta), privacy::Neighbours::kReplaceOne};
-}
-
-const privacy::Purse kPurse{"client", privacy::Unit::kClient, privacy::Neighbours::kReplaceOne};
-
-// A client with a ledger of its own.
-class Client {
- public:
-  Client(int number, Matrix features, std::vector<double> labels, double budget,
-         std::optional<privacy::Transcript> transcript = {}, privacy::Purse purse = kPurse)
-      : share_{number, std::move(features), std::move(labels), nullptr},
-        bits_(static_cast<std::uint64_t>(100 + number)) {
-    (void)ledger_.set_budget(
-        purse, {*privacy::Epsilon::make(budget), *privacy::Delta::make(1e-6), privacy::Composition::kPlans});
-    gate_.emplace(transcript ? privacy::Gate::replay(*transcript, purse)
-                             : std::move(*privacy::Gate::open(ledger_, purse, "run", bits_)));
-    gate_->keep_transcript();
-  }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  const RowShare& share() const { return share_; }
-  privacy::Gate& gate() { return *gate_; }
-
- private:
-  RowShare share_;
-  privacy::SeededGenerator bits_;
-  TemporaryFolder folder_;
-  privacy::Ledger ledger_ = std::move(*privacy::Ledger::open(folder_.path()));
-  std::optional<privacy::Gate> gate_;
-};
-
-using Clients = std::vector<std::unique_ptr<Client>>;
-
-// Labels by a sparse model; clients differ by `seed`.
-Clients clients(int count, double budget, std::uint64_t seed = 1,
-                const std::vector<privacy::Transcript>& transcripts = {}) {
-  constexpr Index kRows = 60, kColumns = 5;
-  Clients made;
-  for (int p = 0; p < count; ++p) {
-    data::Random random(seed, static_cast<std::uint64_t>(p), 3);
-    std::vector<double> values(kRows * kColumns), labels(kRows);
-    for (double& v : values) v = 2 * random.uniform() - 1;
-    for (std::size_t i = 0; i < kRows; ++i)
-      labels[i] = values[i] - values[kRows + i] + 0.2 * random.normal() > 0 ? 1 : -1;
-    std::optional<privacy::Transcript> transcript;
-    if (!transcripts.empty()) transcript = transcripts[static_cast<std::size_t>(p)];
-    made.push_back(
-        std::make_unique<Client>(p, Matrix::from_dense(kRows, kColumns, values), labels, budget, transcript));
-  }
-  return made;
-}
-
-glm::Objective logistic(std::optional<int> sparsity) {
-  glm::Objective made{.task = glm::Task::kLogistic, .l2 = 0.01};
-  made.sparsity = sparsity;
-  return made;
-}
 
 template <class A>
 Result<std::vector<rounds::Answer<typename A::Reply>>> answers(const A& algorithm, const typename A::Iterate& at,
@@ -117,22 +59,6 @@ std::vector<double> sum_of(const std::vector<rounds::Answer<Average::Reply>>& gi
   std::vector<double> values;
   for (const std::int64_t word : sum) values.push_back(std::ldexp(static_cast<double>(word), given[0].reply.grain));
   return values;
-}
-
-// Clients without any signal: columns of zeros. What they send is noise under masks.
-Clients silent(int count, Index columns) {
-  Clients made;
-  for (int p = 0; p < count; ++p)
-    made.push_back(std::make_unique<Client>(
-        p, Matrix::from_dense(2, columns, std::vector<double>(2 * static_cast<std::size_t>(columns), 0.0)),
-        std::vector<double>{1, -1}, 1e6));
-  return made;
-}
-
-// The sample deviation of 4000 draws is off by 1/sqrt(8000) = 1.1 %: 7 % is six deviations (false alarm 2e-9).
-bool deviation_is(double wanted, const std::vector<double>& sample) {
-  const double found = std::sqrt(linalg::squared_norm(sample) / static_cast<double>(sample.size()));
-  return std::abs(found / wanted - 1) < 0.07;
 }
 
 }  // namespace

@@ -41,6 +41,35 @@ struct ClientTerms {
   std::string run;  // names the run and all of its job's text: masks of clients with other ones do not cancel
 };
 
+// u_i above: it stays with the client.
+inline privacy::Private<std::vector<double>> update_of(const glm::Objective& objective, const LocalSettings& settings,
+                                                       const LocalWork& work, const RowShare& share) {
+  return open_local_steps(objective, settings, work, share).map([&](const std::vector<double>& learnt) {
+    std::vector<double> moved = learnt;
+    linalg::axpy(-1.0, work.parameters, moved);
+    return moved;
+  });
+}
+
+// What an update follows from besides the client's data, the job and the keys: round, step and parameters.
+inline std::string asked_of(const LocalWork& work) {
+  std::string bytes(sizeof work.round + sizeof work.step + work.parameters.size() * sizeof(double), '\0');
+  std::memcpy(bytes.data(), &work.round, sizeof work.round);
+  std::memcpy(bytes.data() + sizeof work.round, &work.step, sizeof work.step);
+  std::memcpy(bytes.data() + sizeof work.round + sizeof work.step, work.parameters.data(),
+              work.parameters.size() * sizeof(double));
+  return bytes;
+}
+
+inline Result<void> check_sum(const ClientSum& terms, const std::vector<std::int64_t>& sum) {
+  for (const std::int64_t word : sum)
+    if (!(std::abs(static_cast<double>(word)) <= terms.largest_sum()))
+      return fail(failed(
+          "the clients' sum is larger than clipped updates and their noise can be: a client sent something else, and "
+          "under masks nobody can tell which"));
+  return {};
+}
+
 template <AveragingParts parts>
 class ClientAveraging {
  public:
@@ -87,6 +116,9 @@ class ClientAveraging {
     return ClientAveraging(objective, settings, terms);
   }
 
+  static std::vector<Leaving> leaves(const RunTerms& terms, const LocalSettings& settings) {
+    return leaves_of_averaging(terms, settings, parts);
+  }
   static Result<void> check_private(const RunTerms& terms, const LocalSettings& settings) {
     if (!terms.client) return fail(failed("the unit of this run is not the client"));
     PARLEY_CHECK(ClientSum::make(*terms.client, {settings.clip, terms.parties, settings.rounds, 1}));
@@ -129,7 +161,7 @@ class ClientAveraging {
                                           privacy::Gate& gate) const {
     PARLEY_CHECK(reserve(share, memory, gate));
     Memory after = memory;  // an answer that fails changes nothing else
-    PARLEY_TRY(auto reply, task.make_key ? make_key(after, gate) : learn(task, share, after, gate));
+    PARLEY_TRY(auto reply, task.make_key ? make_key(share, after, gate) : learn(task, share, after, gate));
     memory = std::move(after);
     return reply;
   }
@@ -138,7 +170,7 @@ class ClientAveraging {
   // here. What is under a mask is not: a client can move the sum as it likes, and nobody can tell who did.
   [[nodiscard]] Result<void> check(const Iterate& iterate, int, const Reply& reply) const {
     if (iterate.keys.empty()) {
-      if (reply.key.size() != privacy::kMaskKeyBytes || !reply.words.empty()) return fail(failed("it is not a key"));
+      if (!is_mask_key(reply.key) || !reply.words.empty()) return fail(failed("it is not a key"));
       return {};
     }
     if (reply.words.size() != iterate.parameters.size() || !reply.key.empty())
@@ -162,12 +194,7 @@ class ClientAveraging {
       PARLEY_CHECK(check(iterate, answer.party, answer.reply));
       privacy::add_words(answer.reply.words, sum);
     }
-    for (const std::int64_t word : sum)
-      if (!(std::abs(static_cast<double>(word)) <= terms.largest_sum()))
-        return fail(
-            failed("the clients' sum is larger than clipped updates and their noise can be: a client sent something "
-                   "else, and under "
-                   "masks nobody can tell which"));
+    PARLEY_CHECK(check_sum(terms, sum));
     const double share = grain.value() / terms_.clients;
     for (std::size_t c = 0; c < sum.size(); ++c) iterate.parameters[c] += share * static_cast<double>(sum[c]);
     if (parts.threshold_average) keep_largest(objective_, iterate.parameters);
@@ -185,8 +212,8 @@ class ClientAveraging {
     return ClientSum::make(terms_.target, {settings_.clip, terms_.clients, settings_.rounds, parameters});
   }
 
-  Result<privacy::Released<Reply>> make_key(Memory& memory, privacy::Gate& gate) const {
-    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
+  Result<privacy::Released<Reply>> make_key(const RowShare& share, Memory& memory, privacy::Gate& gate) const {
+    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate, {share.peers.get(), terms_.run}));
     return privacy::derive([](const std::string& made) { return Reply{.key = made}; }, key);
   }
 
@@ -200,32 +227,17 @@ class ClientAveraging {
                             "must have one parameter per column and class, a step above 0 and a round of the job"));
     // The noise of a client follows from the job and the number of parameters (client_sum.h).
     const std::string told = std::to_string(parameter_count(objective_, columns)) + " parameters, run " + terms_.run;
-    PARLEY_CHECK(agree_on_masks(memory.masks, {share.party, terms_.clients, task.keys, told}));
+    PARLEY_CHECK(
+        agree_on_masks(memory.masks, {share.party, terms_.clients, task.keys, told, {share.peers.get(), terms_.run}}));
     const LocalWork work{task.round, task.step, kAfter, unpacked(task.parameters)};
-    const auto update =
-        open_local_steps(objective_, settings_, work, share).map([&](const std::vector<double>& learnt) {
-          std::vector<double> moved = learnt;
-          linalg::axpy(-1.0, work.parameters, moved);
-          return moved;
-        });
-    PARLEY_TRY(const auto bounded, memory.paid->bounded(update));
-    PARLEY_TRY(auto mask, next_mask(memory.masks, task.round, work.parameters.size(), asked(work)));
+    PARLEY_TRY(const auto bounded, memory.paid->bounded(update_of(objective_, settings_, work, share)));
+    PARLEY_TRY(auto mask, next_mask(memory.masks, task.round, work.parameters.size(), asked_of(work)));
     PARLEY_TRY(const auto sent, gate.release(bounded, privacy::Masked{memory.paid->noise(), std::move(mask)}));
     return privacy::derive(
         [](const privacy::MaskedVector& words, const int& grain) {
           return Reply{{}, grain, words.words};
         },
         sent, privacy::Public{memory.paid->grain().exponent});
-  }
-
-  // What an update follows from besides the client's data, the job and the keys: round, step and parameters.
-  static std::string asked(const LocalWork& work) {
-    std::string bytes(sizeof work.round + sizeof work.step + work.parameters.size() * sizeof(double), '\0');
-    std::memcpy(bytes.data(), &work.round, sizeof work.round);
-    std::memcpy(bytes.data() + sizeof work.round, &work.step, sizeof work.step);
-    std::memcpy(bytes.data() + sizeof work.round + sizeof work.step, work.parameters.data(),
-                work.parameters.size() * sizeof(double));
-    return bytes;
   }
 
   glm::Objective objective_;

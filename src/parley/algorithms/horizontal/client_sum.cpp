@@ -40,14 +40,16 @@ Result<ClientSum> ClientSum::make(const privacy::Target& target, const ClientSum
     return fail(bad_input({.field = "privacy.neighbours"}, "who takes part is in the job and public; use replace-one",
                           "add-remove"));
   PARLEY_TRY(const double multiplier, privacy::gaussian_noise(target, shape.rounds));
-  const double others = std::sqrt(static_cast<double>(shape.clients - 1));
+  const int noisy = shape.fewest > 0 ? shape.fewest : shape.clients;
+  if (noisy < 2) return fail(bad_input({.field = "rounds.quorum"}, "hides nobody: a sum of two clients is the least"));
+  const double others = std::sqrt(static_cast<double>(noisy - 1));
   PARLEY_TRY(const privacy::Grain grain, privacy::Grain::below(multiplier * 2 * shape.clip / others, kNoiseBits));
   ClientSum sum(target, shape,
                 {.bound = shape.clip, .grain = grain, .neighbours = target.neighbours, .unit = privacy::Unit::kClient});
   // The bound as every client's vector will state it.
   PARLEY_TRY(const auto nothing, on_grid(Private(std::vector<double>(shape.parameters, 0.0)), sum.rule_));
   const double sensitivity = nothing.sensitivity();
-  sum.noise_ = {multiplier * kSafeSide * sensitivity / others, shape.clients};
+  sum.noise_ = {multiplier * kSafeSide * sensitivity / others, noisy};
   PARLEY_TRY(sum.event_, privacy::Gate::masked_event(sensitivity, grain, sum.noise_));
   sum.largest_sum_ = shape.clients * (grain.grains(sensitivity) + kTail * grain.grains(sum.noise_.sigma));
   if (!(sum.largest_sum_ < kRoom))

@@ -5,7 +5,8 @@
 //   sent:  q_i + Z_i under a mask                (masking/masked_sum.md)
 //
 // Replacing a client moves sum_i q_i by D = 2 (C/g + sqrt(m)/2) at most; s = z D / sqrt(M-1), where z is what T
-// Gaussian releases of sensitivity 1 need for the target. The grain g is the power of two for which s has 31 digits.
+// Gaussian releases of sensitivity 1 need for the target. Where clients may drop out and q of them stay, s = z D /
+// sqrt(q-1). The grain g is the power of two for which s has 31 digits.
 // All of it follows from C, M, T, m and the target, which are public.
 #pragma once
 #include <cstdint>
@@ -23,6 +24,7 @@ struct ClientSumShape {
   int clients = 0;             // M
   std::int64_t rounds = 1;     // T
   std::size_t parameters = 0;  // m
+  int fewest = 0;              // clients whose noise a sum has at least, where some may drop out; 0: all
 };
 
 class ClientSum {

@@ -1,6 +1,7 @@
 #include "parley/algorithms/horizontal/federated_averaging.h"
 
 #include "parley/algorithms/parts/check.h"
+#include "parley/core/text.h"
 
 namespace parley::algorithms {
 
@@ -27,6 +28,26 @@ Result<void> check_averaging(const glm::Objective& objective, const LocalSetting
 
 std::size_t largest_averaging_reply(const glm::Objective& objective, std::span<const PartyFacts> parties) {
   return 12 * parameter_count(objective, parties.front().columns);
+}
+
+std::vector<Leaving> leaves_of_averaging(const RunTerms& terms, const LocalSettings& settings, AveragingParts parts) {
+  const std::string steps = parts.one_step ? "one step" : counted(settings.local_steps, "step");
+  if (terms.client)
+    return {
+        key_of_masks(),
+        {"how far the weights of the model move in " + steps + " on this party's table, one number for each weight",
+         Leaving::Of::kTotal, "nobody by itself: the coordinator, and every party with the model, reads the average",
+         each_round(settings.rounds),
+         "the whole table counts as one unit: the move is clipped and gets a share of the noise that hides any whole "
+         "table, and it leaves under a mask that cancels in the sum over all parties; paid for from the budget"}};
+  return {
+      {parts.threshold_steps ? "the largest weights of the model after " + steps + " on this party's records"
+                             : "the weights of the model after " + steps + " on this party's records",
+       Leaving::Of::kTotal, "the coordinator; the average of the parties' is in the model", each_round(settings.rounds),
+       terms.is_private
+           ? "every step is made with gradients that are clipped for each person and summed with Gaussian noise; paid "
+             "for from the budget"
+           : kUnprotected}};
 }
 
 }  // namespace parley::algorithms

@@ -40,6 +40,8 @@ struct AveragingParts {
 // What the files of the four algorithms share with the catalog: refuses an objective that they cannot take.
 Result<void> check_averaging(const glm::Objective& objective, const LocalSettings& settings, AveragingParts parts);
 
+// What leaves a party, in words; where the client is the unit, what leaves it under masks.
+std::vector<Leaving> leaves_of_averaging(const RunTerms& terms, const LocalSettings& settings, AveragingParts parts);
 // No reply of a party has more bytes: a sparse entry has 12, a dense one and a masked one 8.
 std::size_t largest_averaging_reply(const glm::Objective& objective, std::span<const PartyFacts> parties);
 
@@ -82,6 +84,9 @@ class FederatedAveraging {
     return FederatedAveraging(objective, settings);
   }
 
+  static std::vector<Leaving> leaves(const RunTerms& terms, const LocalSettings& settings) {
+    return leaves_of_averaging(terms, settings, parts);
+  }
   static Result<void> check_private(const RunTerms& terms, const LocalSettings& settings) {
     return PrivateLocalSteps::check(terms.objective, settings);
   }

@@ -1,5 +1,7 @@
 #include "parley/algorithms/horizontal/federated_newton.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include "parley/algorithms/horizontal/newton_direction.h"
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/parts/total.h"
+#include "parley/core/text.h"
 #include "parley/linalg/vectors.h"
 
 namespace parley::algorithms {
@@ -107,7 +110,7 @@ Result<privacy::Released<FederatedNewton::Reply>> FederatedNewton::tell_first(co
   PARLEY_TRY(const auto exponent,
              gate.unprotected(privacy::Private(numbers ? exponent_above(linalg::linf_norm(share.labels)) : 0)));
   if (!masked()) return privacy::derive([](const int& label) { return Reply{.label_exponent = label}; }, exponent);
-  PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
+  PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate, {share.peers.get(), terms_.run}));
   return privacy::derive(
       [](const std::string& made, const int& label) {
         return Reply{made, label, {}};
@@ -149,7 +152,8 @@ Result<privacy::Released<FederatedNewton::Reply>> FederatedNewton::answer(const 
     return privacy::derive([](const std::vector<std::int64_t>& own) { return Reply{{}, 0, own}; }, sent);
   }
   const std::string told = std::to_string(parameters) + " parameters, run " + terms_.run;
-  PARLEY_CHECK(agree_on_masks(memory.masks, {share.party, terms_.parties, task.keys, told}));
+  PARLEY_CHECK(
+      agree_on_masks(memory.masks, {share.party, terms_.parties, task.keys, told, {share.peers.get(), terms_.run}}));
   PARLEY_TRY(auto mask, next_mask(memory.masks, task.round, words_of(task.phase, parameters), bytes_of(task)));
   PARLEY_TRY(const auto sent, gate.unprotected(std::move(sums), std::move(mask)));
   return privacy::derive([](const privacy::MaskedVector& own) { return Reply{{}, 0, own.words}; }, sent);
@@ -171,7 +175,7 @@ FederatedNewton::Task FederatedNewton::ask(const Iterate& iterate) const {
 
 Result<void> FederatedNewton::check(const Iterate& iterate, int, const Reply& reply) const {
   if (iterate.phase == kKeys) {
-    if (reply.key.size() != (masked() ? privacy::kMaskKeyBytes : 0) || !reply.words.empty() ||
+    if (masked() != is_mask_key(reply.key) || (!masked() && !reply.key.empty()) || !reply.words.empty() ||
         std::abs(reply.label_exponent) > kMostExponent ||
         (terms_.objective.task != glm::Task::kLinear && reply.label_exponent != 0))
       return fail(failed("it is not a key and the size of labels"));
@@ -390,6 +394,28 @@ bool FederatedNewton::converged(const Iterate& iterate) const {
 std::optional<double> FederatedNewton::objective(const Iterate& iterate) const {
   if (iterate.looks == 0) return std::nullopt;
   return iterate.loss + penalty(iterate.parameters);
+}
+
+std::vector<Leaving> FederatedNewton::leaves(const RunTerms& terms, const FederatedNewtonSettings& settings) {
+  const bool masked = settings.masks && terms.parties > 1;
+  const std::string to =
+      masked ? "nobody by itself: the coordinator reads the total over all parties" : "the coordinator";
+  const std::string protection =
+      masked
+          ? "a mask that cancels in the sum over all parties; no noise, so totals of few people, and with two parties "
+            "the other's part, say much about them"
+          : kUnprotected;
+  std::vector<Leaving> all;
+  if (masked) all.push_back(key_of_masks());
+  if (terms.objective.task == glm::Task::kLinear)
+    all.push_back({"a power of two above the largest label", Leaving::Of::kTotal,
+                   "the coordinator and the other parties", "once", kUnprotected});
+  all.push_back(
+      {"the sums over this party's records of loss and gradient, one number for each weight, and of curvature, "
+       "one for each pair of weights (or its products)",
+       Leaving::Of::kTotal, to,
+       fmt::format("for each of at most {} that are tried", counted(settings.iterations, "model")), protection});
+  return all;
 }
 
 }  // namespace parley::algorithms

@@ -104,6 +104,7 @@ class FederatedNewton {
 
   static Result<FederatedNewton> make(const RunTerms& terms, const FederatedNewtonSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const FederatedNewtonSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const FederatedNewtonSettings& settings);
   Result<void> reserve(const RowShare& share, Memory& memory, privacy::Gate& gate) const;
 
   Result<Iterate> begin(std::span<const PartyFacts> parties);

@@ -12,6 +12,9 @@
 //   Result<Iterate> begin(std::span<const PartyFacts>)      where rounds begin; what replies are held to from now on
 //   std::size_t largest_reply(std::span<const PartyFacts>) const     in bytes
 //
+//   in words, for whoever answers for the data (leaving.h; a test asks every algorithm of the catalog):
+//   static std::vector<Leaving> leaves(const RunTerms&, const Settings&)   what leaves a party
+//
 //   of its own choice:
 //   bool converged(const Iterate&) const                    whether done() is for that, not for the number of rounds
 //   std::optional<double> objective(const Iterate&) const   its value, where the coordinator knows it
@@ -36,6 +39,7 @@
 #include <vector>
 
 #include "parley/algorithms/parts/forecast.h"
+#include "parley/algorithms/parts/leaving.h"
 #include "parley/core/toml.h"
 #include "parley/glm/objective.h"
 #include "parley/privacy/accounting/calibration.h"
@@ -61,6 +65,7 @@ struct RunTerms {
   std::optional<privacy::LabelNoise> label_noise{};   // they leave with it
   bool keep_parts = false;                            // exact parts of a private model stay with the parties
   std::optional<privacy::Target> client;              // of a run whose unit is the client
+  int quorum = 0;                                     // that must stay, where parties may drop out; 0: all must
   std::string run;                                    // at a party: names the run and all of its job, for masks
   std::shared_ptr<const RelationalTerms> relational;  // of a job whose parties hold tables that are joined
 };

@@ -9,6 +9,7 @@
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/table_sums.h"
+#include "parley/core/text.h"
 #include "parley/linalg/vectors.h"
 #include "parley/privacy/masking/pairwise_masks.h"
 
@@ -213,7 +214,7 @@ bool RelationalAdmm::sends_summand(const Iterate& iterate, int party) const {
 Result<void> RelationalAdmm::check(const Iterate& iterate, int party, const Reply& reply) const {
   if (!iterate.joined) {
     const bool key = is_split(party) && settings_.sums == UnionSums::kMasked;
-    if (reply.mask_key.size() != (key ? privacy::kMaskKeyBytes : 0)) return fail(failed("it is not a key of masks"));
+    if (key ? !is_mask_key(reply.mask_key) : !reply.mask_key.empty()) return fail(failed("it is not a key of masks"));
     return check_sent(*tables_, objective_, records_[static_cast<std::size_t>(party)],
                       {party, &reply.keys, &reply.labels});
   }
@@ -370,6 +371,24 @@ double RelationalAdmm::take(Iterate& iterate, int party, const Reply& reply) con
   std::copy(values.begin(), values.end(), at);
   table.squares = reply.squares;
   return moved;
+}
+
+std::vector<Leaving> RelationalAdmm::leaves(const RunTerms& terms, const RelationalSettings& settings) {
+  std::vector<Leaving> all{
+      {"a digest of the keys of each row, which says which rows of different parties belong together",
+       Leaving::Of::kPerson, "the coordinator", "once",
+       "hashed under a secret that the sites share and the coordinator lacks"},
+      labels_of({terms.label_noise, terms.is_private}),
+      {"what this party's columns add to the score of each row that is used, one number for each", Leaving::Of::kPerson,
+       "the coordinator", fmt::format("in each of at most {}", counted(settings.epochs, "epoch")), kUnprotected}};
+  if (settings.sums == UnionSums::kMasked) {
+    all.push_back(key_of_masks());
+    all.push_back(
+        {"where several parties have rows of one table: sums over this party's rows, one number for each weight",
+         Leaving::Of::kTotal, "nobody by itself: the coordinator reads the total over the parties of the table",
+         "in each of these epochs", "a mask that cancels in that total"});
+  }
+  return all;
 }
 
 }  // namespace parley::algorithms

@@ -167,6 +167,7 @@ class RelationalAdmm {
 
   static Result<RelationalAdmm> make(const RunTerms& terms, const RelationalSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const RelationalSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const RelationalSettings& settings);
   [[nodiscard]] std::int64_t most_rounds() const;
   [[nodiscard]] Result<void> reserve(const TableShare&, Memory&, privacy::Gate&) const { return {}; }
 

@@ -55,7 +55,7 @@ Result<privacy::Released<Reply>> RelationalAdmm::keys(const TableShare& share, M
   memory.asked_for_keys = true;
   Reply reply{.keys = sent_keys(share.keys), .labels = share.labels};
   if (is_split(share.party) && settings_.sums == UnionSums::kMasked) {
-    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
+    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate, {share.peers.get(), run_}));
     reply.mask_key = key.value();
   }
   return gate.unprotected(privacy::Private(std::move(reply)));
@@ -161,7 +161,8 @@ Result<privacy::Released<Reply>> RelationalAdmm::summand(const Task& task, const
   PARLEY_CHECK(agree_on_masks(memory.masks, {.party = static_cast<int>(own),
                                              .parties = static_cast<int>(holders.size()),
                                              .told = task.mask_keys,
-                                             .terms = terms}));
+                                             .terms = terms,
+                                             .by = {share.peers.get(), run_}}));
   const std::int64_t epoch = memory.answered - 1;
   PARLEY_TRY(auto mask, next_mask(memory.masks, epoch, words.size(), std::to_string(epoch)));
   PARLEY_TRY(const auto masked, gate.unprotected(privacy::Private(std::move(words)), std::move(mask)));

@@ -1,11 +1,14 @@
 #include "parley/algorithms/relational/relational_sgd.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/relational/key_exchange.h"
+#include "parley/core/text.h"
 #include "parley/data/random.h"
 #include "parley/linalg/vectors.h"
 
@@ -262,6 +265,16 @@ void RelationalSgd::begin_step(Iterate& iterate) const {
         table.sums[at * loss.classes + k] += e[b * loss.classes + k] / (settings_.batch_rate * rows);
     }
   }
+}
+
+std::vector<Leaving> RelationalSgd::leaves(const RunTerms& terms, const RelationalSgdSettings& settings) {
+  return {{"a digest of the keys of each row, which says which rows of different parties belong together",
+           Leaving::Of::kPerson, "the coordinator", "once",
+           "hashed under a secret that the sites share and the coordinator lacks"},
+          labels_of({terms.label_noise, terms.is_private}),
+          {"what this party's columns add to the score of each row that is drawn, one number for each",
+           Leaving::Of::kPerson, "the coordinator",
+           fmt::format("in each of at most {}", counted(settings.steps, "step")), kUnprotected}};
 }
 
 }  // namespace parley::algorithms

@@ -90,6 +90,7 @@ class RelationalSgd {
 
   static Result<RelationalSgd> make(const RunTerms& terms, const RelationalSgdSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const RelationalSgdSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const RelationalSgdSettings& settings);
   [[nodiscard]] std::int64_t most_rounds() const { return settings_.steps + 1; }
   [[nodiscard]] Result<void> reserve(const TableShare&, Memory&, privacy::Gate&) const { return {}; }
 

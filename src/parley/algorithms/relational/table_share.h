@@ -5,6 +5,7 @@
 
 #include "parley/data/join.h"
 #include "parley/linalg/matrix.h"
+#include "parley/secure/peers.h"
 
 namespace parley::algorithms {
 
@@ -12,11 +13,12 @@ struct PrivateTerms;  // private_terms.h
 
 // A table, or one party's part of a table that is split by rows.
 struct TableShare {
-  linalg::Matrix features;                // n x d, the column of ones last where the table has one
-  std::vector<double> labels;             // n at the parties of the table that has them, else empty
-  std::vector<data::KeyColumns> keys;     // digests, as RelationalTerms::join numbers the keys of the table
-  const PrivateTerms* privacy = nullptr;  // null: the run is not private
-  int party = 0;                          // number in the job's list
+  linalg::Matrix features;                       // n x d, the column of ones last where the table has one
+  std::vector<double> labels;                    // n at the parties of the table that has them, else empty
+  std::vector<data::KeyColumns> keys;            // digests, as RelationalTerms::join numbers the keys of the table
+  const PrivateTerms* privacy = nullptr;         // null: the run is not private
+  int party = 0;                                 // number in the job's list
+  std::shared_ptr<const secure::Peers> peers{};  // null: a party without an identity
 };
 
 // The tables of a job, in the order of the join's; known to everyone.

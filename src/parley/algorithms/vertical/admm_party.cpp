@@ -72,7 +72,7 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::tell_labels(const Col
     return fail(bad_input({.field = "task"}, "asks for labels after the first round"));
   PARLEY_CHECK(largest_square(share));  // columns that nothing can be solved for are found before anything leaves
   if (masked() && memory.key.empty()) {
-    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate));
+    PARLEY_TRY(const auto key, make_mask_key(memory.masks, gate, {share.peers.get(), run_}));
     memory.key = key.value();
   }
   if (share.noisy_labels) PARLEY_CHECK(reserve(share, memory, gate));
@@ -151,7 +151,7 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::noisy_values(const Ta
   MaskKeys keys = memory.masks;  // an answer that fails leaves memory as it was
   std::optional<privacy::OneTimeMask> mask;
   if (masked()) {
-    PARLEY_TRY(mask, mask_of(task, memory, keys));
+    PARLEY_TRY(mask, mask_of(task, share, memory, keys));
     for (std::size_t i = 0; i < clipped.target.size(); ++i)
       clipped.target[i] = (memory.shared.empty() ? 0.0 : memory.shared[i]) - task.target[i];
   }
@@ -178,12 +178,14 @@ Result<privacy::Released<AdmmSharing::Reply>> AdmmSharing::noisy_values(const Ta
 }
 
 // Of this round and of this correction: what a party's values follow from besides its data, the job and the keys.
-Result<privacy::OneTimeMask> AdmmSharing::mask_of(const Task& task, const Memory& memory, MaskKeys& keys) const {
+Result<privacy::OneTimeMask> AdmmSharing::mask_of(const Task& task, const ColumnShare& share, const Memory& memory,
+                                                  MaskKeys& keys) const {
   const std::vector<std::string>& all = keys.keys.empty() ? task.keys : keys.keys;
   const auto own = std::find(all.begin(), all.end(), memory.key);
   if (own == all.end()) return fail(bad_input({.field = "task"}, "does not bring this party's key"));
   const std::string told = std::to_string(task.target.size()) + " values, run " + run_;
-  PARLEY_CHECK(agree_on_masks(keys, {static_cast<int>(own - all.begin()), parties_, task.keys, told}));
+  PARLEY_CHECK(agree_on_masks(
+      keys, {static_cast<int>(own - all.begin()), parties_, task.keys, told, {share.peers.get(), run_}}));
   std::string asked(task.target.size() * sizeof(double), '\0');
   std::memcpy(asked.data(), task.target.data(), asked.size());
   return next_mask(keys, task.round, task.target.size(), asked);

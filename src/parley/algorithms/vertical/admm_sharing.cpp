@@ -7,6 +7,7 @@
 
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/vertical/label_release.h"
+#include "parley/core/text.h"
 #include "parley/glm/unbiased.h"
 #include "parley/linalg/vectors.h"
 
@@ -180,7 +181,8 @@ std::optional<AdmmSharing::Task> AdmmSharing::ask(const Iterate& iterate, int pa
 
 Result<void> AdmmSharing::check(const Iterate& iterate, int party, const Reply& reply) const {
   if (!(reply.residual >= 0)) return fail(failed("its term of V is below 0"));
-  if (reply.key.size() != (masked() && iterate.round == 0 ? privacy::kMaskKeyBytes : 0))
+  const bool has_key = masked() && iterate.round == 0;
+  if (has_key ? !is_mask_key(reply.key) : !reply.key.empty())
     return fail(failed("it brings a key that is none, or at another time"));
   if (iterate.round == 0) return check_labels(expected_.labels, objective_.task, party, reply.values);
   if (!fitted(iterate) && masked())
@@ -333,6 +335,25 @@ Result<void> AdmmSharing::check_progress(const Iterate& iterate) const {
                          "rho above {:.6g}, or update = \"averaged\"",
                          iterate.rho, iterate.watch.first, iterate.watch.last, iterate.round - 1,
                          surely_stable_rho(objective_.task, parties_))));
+}
+
+std::vector<Leaving> AdmmSharing::leaves(const RunTerms& terms, const AdmmSettings& settings) {
+  const bool masked = settings.sums == AdmmSettings::Sums::kMasked;
+  std::vector<Leaving> all{labels_of({terms.label_noise, terms.is_private})};
+  if (masked) all.push_back(key_of_masks());
+  all.push_back(
+      {"what this party's columns add to the score of each person, one number for each", Leaving::Of::kPerson,
+       masked ? "nobody by itself: the coordinator reads each person's sum over all parties" : "the coordinator",
+       each_round(settings.rounds),
+       !terms.is_private
+           ? std::string(kUnprotected)
+           : "bounded, with Gaussian noise for each person's whole row; paid for from the budget" +
+                 std::string(masked ? ". It leaves under a mask that cancels in the sum over the parties" : "")});
+  if (terms.is_private && !terms.keep_parts)
+    all.push_back({"this party's weights of the model", Leaving::Of::kTotal,
+                   "whoever gets this party's part of the model", "once, at the end",
+                   "Gaussian noise for what one person can move them by; paid for from the budget"});
+  return all;
 }
 
 }  // namespace parley::algorithms

@@ -152,6 +152,7 @@ class AdmmSharing {
   // Whether a private run of these settings is possible, whatever the data.
   [[nodiscard]] Result<void> check_private(privacy::Neighbours neighbours) const;
   static Result<void> check_private(const RunTerms& terms, const AdmmSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const AdmmSettings& settings);
 
   // What a coordinator knows of the parties before the first round, and holds their replies to.
   struct Expected {
@@ -221,7 +222,8 @@ class AdmmSharing {
                                           privacy::Gate& gate) const;
   Result<privacy::Released<Reply>> noisy_values(const Task& task, const ColumnShare& share, Memory& memory,
                                                 privacy::Gate& gate) const;
-  Result<privacy::OneTimeMask> mask_of(const Task& task, const Memory& memory, MaskKeys& keys) const;
+  Result<privacy::OneTimeMask> mask_of(const Task& task, const ColumnShare& share, const Memory& memory,
+                                       MaskKeys& keys) const;
   Result<privacy::Released<Reply>> part(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
   Result<std::vector<double>> solved(const Task& task, const ColumnShare& share, Memory& memory) const;
 

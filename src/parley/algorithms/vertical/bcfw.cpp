@@ -11,6 +11,7 @@
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/vertical/line_search.h"
 #include "parley/algorithms/vertical/private_selection.h"
+#include "parley/core/text.h"
 #include "parley/glm/unbiased.h"
 #include "parley/linalg/matrix.h"
 #include "parley/linalg/vectors.h"
@@ -433,6 +434,30 @@ double Bcfw::line_search(const Iterate& iterate, std::span<const double> of_stat
   space_.margins(of_state, direction);
   for (double& margin : start) margin += offset_of(iterate);
   return best_on_line(terms_.objective.task, {start, direction, iterate.labels});
+}
+
+std::vector<Leaving> Bcfw::leaves(const RunTerms& terms, const BcfwSettings& settings) {
+  const char* const paid = "; paid for from the budget";
+  const std::string how = settings.sketch > 0
+                              ? fmt::format(", as {} numbers that are random sums over all people", settings.sketch)
+                              : ", one number for each person";
+  const std::string when = settings.iterations ? each_round(*settings.iterations) : "in each round";
+  const bool sends = !terms.is_private || settings.share < 1;
+  std::vector<Leaving> all{labels_of({terms.label_noise, terms.is_private})};
+  all.push_back(
+      {"the number of the column that promises most, and how much", Leaving::Of::kTotal, "the coordinator", when,
+       terms.is_private ? std::string("drawn with noise (report noisy max or the exponential mechanism)") + paid
+                        : std::string(kUnprotected)});
+  if (sends)
+    all.push_back(
+        {std::string(settings.sharing == BcfwSettings::Sharing::kAtStart ? "every column of this party"
+                                                                         : "a column, when it is first used") +
+             how,
+         settings.sketch > 0 ? Leaving::Of::kTotal : Leaving::Of::kPerson, "the coordinator",
+         settings.sharing == BcfwSettings::Sharing::kAtStart ? "once, before the first round"
+                                                             : "once for each column that is used",
+         terms.is_private ? std::string("Gaussian noise on every number") + paid : std::string(kUnprotected)});
+  return all;
 }
 
 }  // namespace parley::algorithms

@@ -132,6 +132,7 @@ class Bcfw {
 
   static Result<Bcfw> make(const RunTerms& terms, const BcfwSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const BcfwSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const BcfwSettings& settings);
   // Charges the party's releases of the whole run. answer() does it where nobody has.
   Result<void> reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
 

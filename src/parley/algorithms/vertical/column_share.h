@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "parley/linalg/matrix.h"
+#include "parley/secure/peers.h"
 
 namespace parley::algorithms {
 
@@ -18,6 +19,7 @@ struct ColumnShare {
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
   // In the place of `labels` where they leave with noise of their own: nobody but the gate reads them.
   std::shared_ptr<const LabelRelease> noisy_labels{};
+  std::shared_ptr<const secure::Peers> peers{};  // null: a party without an identity
 
   [[nodiscard]] bool holds_labels() const { return !labels.empty() || noisy_labels != nullptr; }
 };

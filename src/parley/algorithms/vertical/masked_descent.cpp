@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "parley/algorithms/parts/check.h"
+#include "parley/algorithms/parts/leaving.h"
 #include "parley/privacy/mechanisms/discrete_gaussian.h"
 #include "parley/privacy/randomness/drawn.h"
 
@@ -71,6 +72,26 @@ Result<void> MaskedDescent::check_private(const RunTerms& terms, const MaskedSet
                           "one masked value per record travels, so the number of records is public: replace-one only"));
   return require(!terms.keep_parts, "model.keep_parts", "every part is made of released values here; leave it out",
                  "true");
+}
+
+std::vector<Leaving> MaskedDescent::leaves(const RunTerms& terms, const MaskedSettings& settings) {
+  const std::string masked = "a mask that is used once, under a seal that only the other party opens; not paid for";
+  const std::string each = settings.iterations > 0 ? each_round(settings.iterations) : std::string("in each step");
+  const std::string noise = "noise of every party and of the coordinator, paid for from the budget";
+  std::vector<Leaving> all = {{"the key of this run, and how many columns there are and how long a row may be",
+                               Leaving::Of::kPublic, "the coordinator and the other parties", "once", kUnprotected},
+                              {"this party's columns, one number for each person and column", Leaving::Of::kPerson,
+                               "the other parties", "once", masked},
+                              {"the derivative of the loss, this party's share of one number for each person",
+                               Leaving::Of::kPerson, "the other parties", each, masked},
+                              {"this party's share of the gradient", Leaving::Of::kTotal, "the first party", each,
+                               terms.is_private ? "a mask, under a seal, and " + noise : masked},
+                              {"the gradient, of all people and parties together; by the first party",
+                               Leaving::Of::kTotal, "the coordinator", each, terms.is_private ? noise : kUnprotected}};
+  if (terms.objective.task != glm::Task::kLinear)
+    all.insert(all.begin() + 2, {"what its columns add to the score of each person, clipped, one number for each",
+                                 Leaving::Of::kPerson, "the other parties", each, masked});
+  return all;
 }
 
 std::int64_t MaskedDescent::most_steps(const privacy::Target* target, double records) const {

@@ -113,6 +113,7 @@ class MaskedDescent {
 
   static Result<MaskedDescent> make(const RunTerms& terms, const MaskedSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const MaskedSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const MaskedSettings& settings);
   Result<void> reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
 
   Result<Iterate> begin(std::span<const PartyFacts> parties);

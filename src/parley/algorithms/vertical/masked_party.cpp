@@ -33,15 +33,12 @@ Error out_of_place(const char* what) {
 }
 
 // Of a site that has an identity: its own, and those that it pins where it pins all.
-template <class Share>
-KnownPeers peers_known_to(const Share& share) {
+KnownPeers peers_known_to(const ColumnShare& share) {
   KnownPeers known;
-  if constexpr (requires { share.peers->parties; }) {
-    if (share.peers == nullptr) return known;
-    known.own = &share.peers->own;
-    if (!share.peers->pinned()) return known;
-    for (const auto& pin : share.peers->parties) known.pinned.push_back(pin.key);
-  }
+  if (share.peers == nullptr) return known;
+  known.own = &share.peers->own;
+  if (!share.peers->pinned()) return known;
+  for (const secure::Pin& pin : share.peers->parties) known.pinned.push_back(pin.key);
   return known;
 }
 
@@ -92,6 +89,8 @@ class MaskedParty {
     // Between machines somebody hands the keys on: a private run needs to know whose they are.
     if (share_.privacy != nullptr && !terms_.run.empty() && known().pinned.empty())
       return fail(out_of_place("is of a private masked-descent, and this site pins no peers: nothing is sent"));
+    if (share_.peers != nullptr && task_.party != share_.peers->number)
+      return fail(out_of_place("names another party"));
     return in_order();
   }
 

@@ -1,5 +1,7 @@
 #include "parley/algorithms/vertical/vertical_sgd.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,6 +9,7 @@
 #include "parley/algorithms/parts/check.h"
 #include "parley/algorithms/vertical/ridge_factor.h"
 #include "parley/algorithms/vertical/shared_feature.h"
+#include "parley/core/text.h"
 #include "parley/data/random.h"
 #include "parley/glm/unbiased.h"
 #include "parley/linalg/vectors.h"
@@ -211,6 +214,12 @@ Result<VerticalSgd::Iterate> VerticalSgd::absorb(Iterate iterate, const rounds::
   ++iterate.step;
   iterate.batch = static_cast<std::int64_t>(order_->at(iterate.step));
   return iterate;
+}
+
+std::vector<Leaving> VerticalSgd::leaves(const RunTerms& terms, const VerticalSgdSettings& settings) {
+  return {labels_of({terms.label_noise, terms.is_private}),
+          {"what this party's columns add to the score of each person of a batch, one number for each",
+           Leaving::Of::kPerson, "the coordinator", each_round(settings.iterations), kUnprotected}};
 }
 
 }  // namespace parley::algorithms

@@ -100,6 +100,7 @@ class VerticalSgd {
 
   static Result<VerticalSgd> make(const RunTerms& terms, const VerticalSgdSettings& settings);
   static Result<void> check_private(const RunTerms& terms, const VerticalSgdSettings& settings);
+  static std::vector<Leaving> leaves(const RunTerms& terms, const VerticalSgdSettings& settings);
   Result<void> reserve(const ColumnShare& share, Memory& memory, privacy::Gate& gate) const;
 
   Result<Iterate> begin(std::span<const PartyFacts> parties);

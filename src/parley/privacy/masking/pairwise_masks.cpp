@@ -109,17 +109,42 @@ Result<PairwiseMasks> PairwiseMasks::agree(const MaskSecret& secret, int own,
   return PairwiseMasks(own, std::move(pair_keys));
 }
 
-Result<OneTimeMask> PairwiseMasks::mask(std::int64_t round, std::size_t size, std::string_view task) {
+Result<std::vector<std::uint64_t>> PairwiseMasks::shared_with(const std::vector<int>& others, std::int64_t round,
+                                                              std::size_t size, std::string_view task) const {
+  const std::string asked = digest({"parley mask task", task});
+  std::vector<std::uint64_t> mask(size, 0), words(size);
+  for (const int other : others) {
+    if (other == own_ || other < 0 || static_cast<std::size_t>(other) >= pair_keys_.size())
+      return fail(bad_input({.field = "parties"}, "are not those whose masks these are"));
+    PARLEY_CHECK(stream(pair_keys_[static_cast<std::size_t>(other)], round, asked, words));
+    for (std::size_t k = 0; k < size; ++k) mask[k] += other > own_ ? words[k] : 0 - words[k];
+  }
+  return mask;
+}
+
+Result<std::vector<std::uint64_t>> self_words(std::string_view self, std::int64_t round, std::size_t size,
+                                              std::string_view task) {
+  std::vector<std::uint64_t> words(size);
+  PARLEY_CHECK(stream(digest({"parley mask self", self}), round, digest({"parley mask task", task}), words));
+  return words;
+}
+
+std::string self_commitment(std::string_view self) {
+  return digest({"parley mask commitment", self});
+}
+
+Result<OneTimeMask> PairwiseMasks::mask(std::int64_t round, std::size_t size, std::string_view task,
+                                        std::string_view self) {
   // After the largest number there is no next one to go on from.
   if (round < first_unused_ || round == std::numeric_limits<std::int64_t>::max())
     return fail(bad_input({.field = "task"}, "a round's mask is used once"));
-  const std::string asked = digest({"parley mask task", task});
-  std::vector<std::uint64_t> mask(size, 0), words(size);
-  for (std::size_t p = 0; p < pair_keys_.size(); ++p) {
-    if (p == static_cast<std::size_t>(own_)) continue;
-    PARLEY_CHECK(stream(pair_keys_[p], round, asked, words));
-    const bool later = p > static_cast<std::size_t>(own_);
-    for (std::size_t k = 0; k < size; ++k) mask[k] += later ? words[k] : 0 - words[k];
+  std::vector<int> others;
+  for (int p = 0; p < static_cast<int>(pair_keys_.size()); ++p)
+    if (p != own_) others.push_back(p);
+  PARLEY_TRY(std::vector<std::uint64_t> mask, shared_with(others, round, size, task));
+  if (!self.empty()) {
+    PARLEY_TRY(const auto own, self_words(self, round, size, task));
+    for (std::size_t k = 0; k < size; ++k) mask[k] += own[k];
   }
   first_unused_ = round + 1;
   return OneTimeMask(std::move(mask), static_cast<int>(pair_keys_.size()));

@@ -15,6 +15,7 @@
 #include "parley/core/text.h"
 #include "parley/transport/grpc/chunks.h"
 #include "parley/transport/grpc/keepalive.h"
+#include "parley/transport/grpc/shown.h"
 
 namespace parley::transport {
 
@@ -35,6 +36,8 @@ std::string in_words(const grpc::Status& status, const std::function<std::string
   const std::string& said = status.error_message();
   const auto about = [&](const char* what) { return said.find(what) != std::string::npos; };
   if (about("Connection refused")) return "nobody listens there";
+  if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && said == kRevoked)
+    return "the certificate of whoever answers was revoked by the authority (revoked.pem)";
   if (about("DNS resolution failed")) return "no such host is known";
   const bool verified = !about("certificate verify failed");
   if (verified && !about("andshake") && !about("Socket closed") && !about("Connection reset") && !about("Broken pipe"))
@@ -57,8 +60,12 @@ class Conversation {
   using Answer = std::function<bool(std::string_view frame, std::optional<SharedFrame>& answer)>;
 
   Conversation(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue& queue, Assembly assembly,
-               Answer answer)
-      : stub_(channel), queue_(queue), answer_(std::move(answer)), assembly_(std::move(assembly)) {
+               Answer answer, const Credentials& credentials)
+      : stub_(channel),
+        queue_(queue),
+        answer_(std::move(answer)),
+        credentials_(credentials),
+        assembly_(std::move(assembly)) {
     stream_ = stub_.PrepareCall(&context_, kMethod, &queue_);
   }
 
@@ -76,7 +83,7 @@ class Conversation {
       take(static_cast<Tag>(reinterpret_cast<std::intptr_t>(what)), ok);
       go_on();
     }
-    return status_;
+    return distrusted_ ? grpc::Status(grpc::StatusCode::UNAUTHENTICATED, kRevoked) : status_;
   }
 
  private:
@@ -113,6 +120,11 @@ class Conversation {
       return false;
     }
     if (!assembly_.complete()) return true;
+    if (is_distrusted(credentials_, *context_.auth_context())) {
+      distrusted_ = true;
+      context_.TryCancel();
+      return false;
+    }
     std::optional<SharedFrame> answer;
     const SharedFrame frame = assembly_.take();
     if (answer_(*frame, answer) && !std::exchange(over_, true)) patience_ = std::chrono::system_clock::now() + kParting;
@@ -137,6 +149,8 @@ class Conversation {
   grpc::GenericStub stub_;
   grpc::CompletionQueue& queue_;
   Answer answer_;
+  const Credentials& credentials_;
+  bool distrusted_ = false;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   Assembly assembly_;
@@ -195,7 +209,7 @@ struct GrpcClient::Core {
       made = respond(frame);
       return dialing.finished && dialing.finished();
     };
-    status = Conversation(channel, queue, Assembly(dialing.limit, store), answer).hold();
+    status = Conversation(channel, queue, Assembly(dialing.limit, store), answer, dialing.credentials).hold();
     return heard;
   }
 
@@ -256,7 +270,9 @@ Result<void> GrpcClient::serve(const Respond& respond) {
     const bool heard = core_->converse(respond, status);
     if (core_->over()) return {};
     if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
-      return fail(failed("the coordinator turns this party away: its certificate names no party of the job"));
+      return fail(failed(status.error_message() == kRevoked
+                             ? "the coordinator turns this party away: its certificate was revoked"
+                             : "the coordinator turns this party away: its certificate names no party of the job"));
     if (status.error_code() == kTakenOver)
       return fail(failed("another daemon with this one's certificate joined, and has taken its place; this one ends"));
     if (heard) pause = first_pause;

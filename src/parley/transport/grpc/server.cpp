@@ -14,6 +14,7 @@
 #include "parley/transport/grpc/chunks.h"
 #include "parley/transport/grpc/front.h"
 #include "parley/transport/grpc/keepalive.h"
+#include "parley/transport/grpc/shown.h"
 
 namespace parley::transport {
 
@@ -195,6 +196,8 @@ grpc::ServerGenericBidiReactor* GrpcServer::Core::CreateReactor(grpc::GenericCal
   if (context->method() != kMethod) return new TurnedAway(grpc::StatusCode::UNIMPLEMENTED, "");
   const int party = party_of(*context);
   if (party < 0) return new TurnedAway(grpc::StatusCode::PERMISSION_DENIED, "not a party of this job");
+  if (is_distrusted(listening.credentials, *context->auth_context()))
+    return new TurnedAway(grpc::StatusCode::PERMISSION_DENIED, kRevoked);
   front->is_of(context->peer(), party);
   const std::lock_guard lock(mutex);
   auto* stream = new Stream(*this, party);

@@ -13,14 +13,9 @@
 
 #include "parley/core/result.h"
 #include "parley/transport/channel.h"
+#include "parley/transport/grpc/credentials.h"
 
 namespace parley::transport {
-
-struct Credentials {  // PEM
-  std::string authority;
-  std::string certificate;
-  std::string key;
-};
 
 struct Listening {
   std::string address;  // "host:port"; port 0: the system chooses
