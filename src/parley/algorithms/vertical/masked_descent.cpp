@@ -20,7 +20,7 @@ constexpr Refusal kRefused[] = {
     {Part::kBox, kTaken},
     {Part::kFreeIntercept, "masked-descent penalises every weight; use \"penalised\" or none"}};
 
-constexpr int kOpenSteps = 1000;                          // without privacy, where the job states none
+constexpr int kOpenSteps = 300;                          // without privacy, where the job states none
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a message
 constexpr double kMostLabel = 1e15;
 constexpr double kMessage = 256;  // bytes of a task or a reply without its vectors, at most
@@ -164,11 +164,15 @@ Result<MaskedDescent::Iterate> MaskedDescent::begin(std::span<const PartyFacts> 
     // Of labels that are numbers |r| reaches M times as far as they do; of two classes, half as far as they are apart.
     if (is_direct()) damping_ *= 2 * terms_.parties;
   }
-  if (largest_reply(parties) > kMostBytes)
-    return fail(bad_input({.field = "party"},
-                          "holds too many values for one message: records times columns times bytes "
-                          "must stay below 1 GiB for each party",
-                          std::to_string(largest_reply(parties))));
+  // The largest message: a party's masked columns to every other, or those of all others to it.
+  const double largest = static_cast<double>(records) * numbers_->ring_bits / 8 *
+                         static_cast<double>(numbers_->columns) * std::max(1, terms_.parties - 1);
+  if (largest > static_cast<double>(kMostBytes))
+    return fail(
+        bad_input({.field = "party"},
+                  "holds too many values for one message: records times columns of all parties times bytes of a "
+                  "word must stay below 1 GiB",
+                  fmt::format("{:.0f}", largest)));
   return first;
 }
 

@@ -18,7 +18,7 @@
 namespace parley::algorithms {
 
 struct MaskedSettings {
-  int iterations = 0;                 // T; 0: default_steps(), or 1000 without privacy
+  int iterations = 0;                 // T; 0: default_steps(), or 300 without privacy
   double clip = 0.25;                 // B_k^2, as a share of the sum of the squares of the columns' bounds
   std::vector<double> row_squares{};  // B_k^2 of each party instead, its constant not counted
   double period = 0;                  // L; 0: 40, or 100 without privacy
@@ -28,7 +28,7 @@ struct MaskedSettings {
   int bits = 0;                       // fa + ft; 0: 16, or as many as 62 bits hold
   double label_share = 0.5;           // of the budget, for the release of the labels
   double damping = -1;      // the least l2 that steps are taken for; -1: from public numbers, 0 without privacy
-  double tolerance = 1e-7;  // of the gradient; without privacy
+  double tolerance = 1e-6;  // of the gradient; without privacy
 
   static MaskedSettings read(Toml& settings);  // its keys of [algorithm]
 };
