@@ -59,13 +59,13 @@ int main(int count, char** arguments) {
   }
   for (int i = 0; i < rows; ++i) shares[0].labels.push_back(random.uniform() < 0.3 ? 1 : -1);
   const RunTerms terms{.objective = {.task = glm::Task::kLogistic, .l2 = 0.01}, .seed = 1, .parties = 2, .run = {}};
-  // The rings and tables of a private run; noise is d numbers of each contributor and is not timed.
+  // The rings and tables of a private run, in 32 bits by one digit less; noise is d numbers of each contributor and is not timed.
   auto algorithm = MaskedDescent::make(terms, {.iterations = steps,
                                                .period = 40,
                                                .harmonics = 5,
                                                .margin_bits = 16,
                                                .feature_bits = 0,
-                                               .bits = 16,
+                                               .bits = 15,
                                                .tolerance = 0});
   auto at = algorithm ? algorithm->begin(facts) : Result<MaskedDescent::Iterate>(fail(algorithm.error()));
   if (!at) return fmt::print("error {}\n", at.error().message), 1;

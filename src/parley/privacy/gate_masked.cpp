@@ -11,7 +11,7 @@ namespace parley::privacy {
 namespace {
 
 // Of a contributor, in whole numbers: noisy_total.md, 1 and 2, need more than 4 and lose 16 of the variance.
-constexpr double kFewestGrains = 16, kMostGrains = 0x1p56;
+constexpr double kFewestGrains = 16, kMostGrains = 0x1p40;
 
 Result<void> check_shares(std::span<const std::vector<std::uint64_t>> others, std::size_t size) {
   for (const auto& share : others)
@@ -81,7 +81,7 @@ Result<double> Gate::shared_deviation(double sensitivity, SharedNoise noise) {
   const double deviation = std::sqrt((whole * whole + 16) / (noise.contributors - 1)) * (1 + 1e-12);
   if (!(sensitivity > 0) || !(deviation >= kFewestGrains) || !(deviation <= kMostGrains))
     return fail(bad_input({.field = "algorithm.bits"},
-                          "a share of noise must have 2^4 to 2^56 grains; more bits make finer grains",
+                          "a share of noise must have 2^4 to 2^40 grains: more bits make finer ones, fewer coarser",
                           fmt::format("{}", deviation)));
   return deviation;
 }

@@ -64,6 +64,14 @@ TEST(DealtMasks, WordsTravelInWholeBytesAndComeBack) {
   EXPECT_EQ(*unpacked<std::uint64_t>(bytes, 5, 40), words);
   EXPECT_FALSE(unpacked<std::uint64_t>(bytes, 4, 40));
   EXPECT_FALSE(unpacked<std::uint64_t>(bytes.substr(1), 5, 40));
+  for (const int bits : {8, 16, 24, 32, 40, 48, 56, 64})
+    for (std::size_t count = 0; count < 12; ++count) {
+      Words some;
+      for (std::size_t i = 0; i < count; ++i) some.push_back((0x9e3779b97f4a7c15 * (i + 1)) >> (64 - bits));
+      const std::string wide = packed<std::uint64_t>(some, bits);
+      ASSERT_EQ(wide.size(), count * static_cast<std::size_t>(bits / 8));
+      EXPECT_EQ(*unpacked<std::uint64_t>(wide, count, bits), some);
+    }
   EXPECT_EQ(centred<std::uint64_t>(0xffffffffff, 40), -1);
   EXPECT_EQ(centred<std::uint64_t>(0x7fffffffff, 40), 0x7fffffffff);
   EXPECT_EQ(centred<std::uint32_t>(0xffff, 16), -1);

@@ -163,6 +163,9 @@ Result<MaskedNumbers> MaskedNumbers::make(const MaskedSettings& settings, const 
   double reach = most * std::max(made.gradient.factor, made.labels.factor);
   if (!noise.empty()) {
     const double of_noise = std::max(noise[0] * made.labels.sensitivity(), noise[1] * made.gradient.sensitivity());
+    // Whether it can be drawn, before anything is charged.
+    PARLEY_CHECK(privacy::Gate::shared_deviation(made.labels.sensitivity(), {noise[0], terms.parties + 1}));
+    PARLEY_CHECK(privacy::Gate::shared_deviation(made.gradient.sensitivity(), {noise[1], terms.parties + 1}));
     reach += kNoiseReach * of_noise * std::sqrt(1 + 1.0 / terms.parties);
   }
   made.ring_bits = 0;

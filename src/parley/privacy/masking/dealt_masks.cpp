@@ -142,9 +142,12 @@ std::string packed(std::span<const Word> words, int bits) {
     std::memcpy(bytes.data(), words.data(), bytes.size());
     return bytes;
   }
+  // Whole words, each over the surplus of the one before; the last ones byte by byte.
   char* at = bytes.data();
+  const char* const end = at + bytes.size();
   for (const Word word : words) {
-    for (std::size_t b = 0; b < width; ++b) at[b] = static_cast<char>(word >> (8 * b));
+    const auto room = static_cast<std::size_t>(end - at);
+    std::memcpy(at, &word, room >= sizeof(Word) ? sizeof(Word) : width);
     at += width;
   }
   return bytes;
@@ -160,10 +163,12 @@ Result<std::vector<Word>> unpacked(std::string_view bytes, std::size_t count, in
     std::memcpy(words.data(), bytes.data(), bytes.size());
     return words;
   }
-  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+  const char* at = bytes.data();
+  const char* const end = at + bytes.size();
   for (Word& word : words) {
-    word = 0;
-    for (std::size_t b = 0; b < width; ++b) word |= static_cast<Word>(at[b]) << (8 * b);
+    const auto room = static_cast<std::size_t>(end - at);
+    std::memcpy(&word, at, room >= sizeof(Word) ? sizeof(Word) : width);
+    word &= kept_bits<Word>(bits);
     at += width;
   }
   return words;

@@ -65,7 +65,7 @@ Result<OddSeries> OddSeries::make(const Shape& shape, const std::function<double
   made.coarse_.resize(size);
   for (std::uint32_t x = 0; x < size; ++x) {
     const double sine = std::sin(2 * std::numbers::pi * x / size);
-    made.fine_[x] = std::llround(std::ldexp(sine, kFine));
+    made.fine_[x] = static_cast<std::int32_t>(std::lround(std::ldexp(sine, kFine)));
     made.coarse_[x] = static_cast<std::int32_t>(std::lround(std::ldexp(sine, shape.cosine_bits)));
   }
   // The series is odd and symmetric about L/4: a quarter of its values are all of them, but for the tables' last digit.
@@ -81,7 +81,7 @@ Result<OddSeries> OddSeries::make(const Shape& shape, const std::function<double
   std::string tables = fmt::format("{} {} {} {} {}", shape.period, shape.harmonics, shape.margin_bits,
                                    shape.coefficient_bits, shape.cosine_bits);
   for (const std::int64_t factor : made.factors_) tables += fmt::format(" {}", factor);
-  tables.append(reinterpret_cast<const char*>(made.fine_.data()), made.fine_.size() * sizeof(std::int64_t));
+  tables.append(reinterpret_cast<const char*>(made.fine_.data()), made.fine_.size() * sizeof(std::int32_t));
   tables.append(reinterpret_cast<const char*>(made.coarse_.data()), made.coarse_.size() * sizeof(std::int32_t));
   made.digest_ = digest_of(tables);
   return made;

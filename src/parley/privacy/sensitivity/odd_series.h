@@ -67,7 +67,7 @@ class OddSeries {
   int shift_ = 0;
   std::int64_t half_ = 0, bound_ = 0;
   std::vector<std::int64_t> factors_;  // A_h
-  std::vector<std::int64_t> fine_;     // round(2^30 sin(2 pi x / 2^p))
+  std::vector<std::int32_t> fine_;     // round(2^30 sin(2 pi x / 2^p))
   std::vector<std::int32_t> coarse_;   // round(2^ft sin(2 pi x / 2^p))
   std::string digest_;
 };
