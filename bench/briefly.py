@@ -33,6 +33,7 @@ PROGRAMS = {
     "join_bench": [("0.01", "")],
     "ledger_bench": [("", "")],
     "linalg_bench": [("dense", ""), ("sparse", ""), ("gram", ""), ("thresholds", ""), ("building", "")],
+    "masked_bench": [("500 20 4 3", "")],
     "mechanisms_bench": [("", "")],
     "mpi_rounds_bench": [],  # a rank alone has nobody to speak to: bench/rounds.py runs it under mpirun
     "private_driver": [("", "load DATA 1\nthreads 1\nobjective logistic 0.01 0 -1\noptimum\n"

@@ -67,6 +67,11 @@ NEEDS = {
 }
 
 
+LABELS_STAY = ("masked-descent",)  # with their party, so that there is nothing to add noise to
+
+NEED_PINS = ("masked-descent",)    # private runs between machines, and these sites pin nobody
+
+
 def of_several_parties(partition=None):
     """The listed algorithms that daemons run."""
     found = [algorithm for algorithm in catalog() if algorithm.partition != "single"]

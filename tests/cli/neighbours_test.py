@@ -294,7 +294,8 @@ class Neighbours(CliTest):
         same = usual(1)
         flipped = [[(1 - label if i in which else label, values) for i, (label, values) in enumerate(same)]
                    for which in ((0,), (RECORDS - 1,), (17,))]
-        vertical = [algorithm for algorithm in catalog() if algorithm.partition == "vertical"]
+        vertical = [algorithm for algorithm in catalog()
+                    if algorithm.partition == "vertical" and algorithm.name != "masked-descent"]  # labels stay there
         self.assertGreaterEqual(len(vertical), 5)
         for algorithm in vertical:
             model = None

@@ -31,6 +31,7 @@ class PlanAcross(CliTest):
         """Runs that go on to their last round: at most a tenth more is foretold than is sent, and never less."""
         for settings in (("algorithm.iterations=40", "algorithm.tolerance=0"),
                          ("algorithm.name=vertical-sgd", "algorithm.iterations=40", "algorithm.batch=50"),
+                         ("algorithm.name=masked-descent", "algorithm.iterations=20", "algorithm.tolerance=0"),
                          ("algorithm.name=bcfw", "algorithm.iterations=3", "algorithm.offset=true", *BALL),
                          ("algorithm.name=dfw", "algorithm.iterations=3", "algorithm.sketch=40", *BALL),
                          ("algorithm.name=pride", "algorithm.iterations=10", "algorithm.sketch=40", *BALL)):

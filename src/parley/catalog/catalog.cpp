@@ -24,6 +24,7 @@
 #include "parley/algorithms/vertical/admm_sharing.h"
 #include "parley/algorithms/vertical/bcfw.h"
 #include "parley/algorithms/vertical/convergence_judge.h"
+#include "parley/algorithms/vertical/masked_descent.h"
 #include "parley/algorithms/vertical/vertical_sgd.h"
 #include "parley/catalog/columns.h"
 #include "parley/catalog/federation_of.h"
@@ -224,6 +225,13 @@ std::deque<Row>& all() {
        .source = "the baseline of Hu et al., Section 5",
        .federate = learns_from<algorithms::VerticalSgd, Columns>,
        .noisy_labels = true},
+      {.name = "masked-descent",
+       .partition = Partition::kVertical,
+       .summary = "gradient steps under masks; nothing is opened but the (noisy) gradient of all parties together",
+       .source = "Beaver 1991; Mohassel and Zhang 2017; Zheng et al. 2023",
+       .federate = learns_from<algorithms::MaskedDescent, JointColumns>,
+       .can_be_private = true,
+       .risk = risk_of_descent},
       {.name = "relational-admm",
        .partition = Partition::kRelational,
        .summary = "over a join of tables that nobody makes, a value per tuple travels",

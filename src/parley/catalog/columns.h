@@ -42,4 +42,10 @@ class Columns : public Federation {
   [[nodiscard]] virtual Result<Part> part_at(rounds::Responder& party) const = 0;
 };
 
+// Columns whose parties release nothing but together: every release is of whole records, and every party charges it.
+class JointColumns : public Columns {
+ public:
+  [[nodiscard]] privacy::Holding holding() const override { return privacy::Holding::kJointReleases; }
+};
+
 }  // namespace parley::catalog

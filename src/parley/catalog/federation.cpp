@@ -45,6 +45,7 @@ glm::Objective objective_of(const jobs::Job& job, const std::vector<std::string>
 algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::string>& classes, const std::string& run) {
   algorithms::RunTerms terms{.objective = objective_of(job, classes),
                              .seed = public_seed_of(job),
+                             .seeded = job.seed.has_value(),
                              .parties = static_cast<int>(job.parties.size()),
                              .is_private = jobs::protects_records(job),
                              .calibration = job.privacy ? job.privacy->calibration : privacy::Calibration::kProved,

@@ -39,6 +39,7 @@
 #include "parley/privacy/gate_mode.h"
 #include "parley/privacy/ledger/ledger.h"
 #include "parley/privacy/made_once.h"
+#include "parley/privacy/masking/dealt_masks.h"
 #include "parley/privacy/masking/one_time_mask.h"
 #include "parley/privacy/mechanisms/discrete_gaussian.h"
 #include "parley/privacy/mechanisms/discrete_laplace.h"
@@ -225,6 +226,35 @@ class Gate {
   [[nodiscard]] Result<Released<MaskedVector>> unprotected(Private<std::vector<std::int64_t>> counts,
                                                            OneTimeMask mask) const;
 
+  // ---- under masks of a dealer (masking/dealt_masks.h; what they hide: masking/masked_descent.md) ----
+
+  // A value that says nothing under its mask; nothing is charged. A share of a sum is none in a private run: see share().
+  template <RingWord Word>
+  [[nodiscard]] Result<UnderMask<Word>> under(Private<std::vector<Word>> value, DealtMask<Word> mask) const;
+  // Its one way out: to the party behind the seal. `head` is public to that party.
+  template <RingWord Word>
+  static Result<Released<std::string>> sealed(const UnderMask<Word>& value, int bits, std::string_view head,
+                                              PeerSeal& to);
+  // Several as one; what a party keeps of its own, packed, and a digest of it: whoever gets it under seal knows both.
+  template <RingWord Word>
+  static UnderMask<Word> joined(std::vector<UnderMask<Word>> values);
+  template <RingWord Word>
+  static std::string kept(const UnderMask<Word>& value, int bits);
+  template <RingWord Word>
+  static std::string digest(const UnderMask<Word>& value, int bits);
+  // A party's share of a sum, with its part of the noise; every party charges the release of the whole sum.
+  Result<UnderMask<std::uint64_t>> share(const Sensitive<GridVector, L2>& value, SharedNoise noise,
+                                         DealtMask<std::uint64_t> mask);
+  // The same at the party that opens the sum, with the shares of all others.
+  using OthersShares = std::span<const std::vector<std::uint64_t>>;
+  Result<Released<MaskedVector>> open_sum(const Sensitive<GridVector, L2>& value, SharedNoise noise,
+                                          DealtMask<std::uint64_t> mask, OthersShares others);
+  Result<Released<MaskedVector>> open_sum(Private<std::vector<std::uint64_t>> value, DealtMask<std::uint64_t> mask,
+                                          OthersShares others) const;
+  static Result<Event> shared_event(SharedNoise noise);
+  // Of each contributor, for a sum of this sensitivity in whole numbers.
+  static Result<double> shared_deviation(double sensitivity, SharedNoise noise);
+
   // ---- what happened ----
 
   [[nodiscard]] bool claims_valid() const;
@@ -291,6 +321,10 @@ class Gate {
   Result<Released<double>> noisy(const GridValue& value, const Noise& noise);
   template <class Noise>
   Result<Released<std::vector<double>>> noisy(const GridVector& value, const Noise& noise);
+
+  // The charge and the noisy, masked words of share() and open_sum(); `others` is added to them.
+  Result<Released<MaskedVector>> shared_words(const Sensitive<GridVector, L2>& value, SharedNoise noise,
+                                              DealtMask<std::uint64_t> mask, OthersShares others);
 
   Result<const RoundedGaussianNoise*> gaussian_source(double sigma, Grain grain);
   Result<const DiscreteGaussianNoise*> discrete_gaussian_source(double sigma, Grain grain);

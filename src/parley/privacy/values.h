@@ -125,6 +125,7 @@ class Sensitive {
   friend class ExactSums;          // exact_sums.h
   friend class BatchSum;           // batch_sum.h
   friend class ResidualSums;       // residual_sums.h
+  friend class WholeColumns;       // whole_columns.h
   friend class Gate;
   friend class ScoreBoard;  // the gate's selection over slowly changing scores (score_board.h)
   friend class SignedBoard;

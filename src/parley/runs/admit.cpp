@@ -72,8 +72,9 @@ Result<void> check_limits(const jobs::Site& site, const jobs::Job& job, bool is_
 }
 
 // Labels of parties with columns or tables go to the coordinator as they are, with privacy and without, unless they leave
-// with noise that is paid for.
+// with noise that is paid for. Parties that release nothing but together keep them.
 Result<void> check_labels_leave(const jobs::Site& site, const jobs::Job& job, const catalog::PartyTable& table) {
+  if (catalog::holding_of(job) == privacy::Holding::kJointReleases) return {};
   const bool leave = (table.aligned || !job.tables.empty()) && !job.labels.noise;
   if (table.train.labels.values.empty() || !leave || site.limits.public_labels) return {};
   return fail(bad_input(about(site, "limits.public_labels"),

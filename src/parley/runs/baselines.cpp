@@ -88,7 +88,7 @@ Result<Federated> read(const jobs::Job& job) {
   std::iota(everyone.begin(), everyone.end(), 0);
   PARLEY_TRY(const std::vector<catalog::PartyTable> tables, federation.read(job, everyone, catalog::files_of(job)));
   Federated all{.objective = catalog::objective_of(job, tables.front().train.labels.classes)};
-  all.how = federation.holding() == privacy::Holding::kSameRecords ? Joined::kColumns : Joined::kRows;
+  all.how = federation.holding() != privacy::Holding::kDisjointRecords ? Joined::kColumns : Joined::kRows;
   for (const catalog::PartyTable& table : tables) {
     all.train.push_back({table.features, table.train.labels.values});
     if (!table.test) continue;

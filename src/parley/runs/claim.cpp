@@ -28,6 +28,19 @@ std::string against_whom(const PrivacyReport& report) {
   return std::string(privacy::name(report.against));
 }
 
+// privacy/masking/masked_descent.md, "Whom this trusts".
+std::vector<std::string> assumptions_of(const PrivacyReport& report) {
+  if (report.holding != privacy::Holding::kJointReleases) return {};
+  return {
+      "that the parties and the dealer are semi-honest: they look at whatever they get and do what the protocol says, "
+      "each party's own clip of rows and margins and its own noise included",
+      "that the dealer, who is the coordinator, pools what it knows with no party: together with one that holds "
+      "another's masked columns it reads those columns",
+      report.pinned ? "the identities of the parties, which their sites pin"
+                    : "that whoever hands on the parties' keys hands them on as they are",
+      "that AES-256, SHA-256, X25519 and Ed25519 are not broken"};
+}
+
 void stamp(const PrivacyReport& report, models::Provenance& provenance) {
   provenance.privacy = report.statement;
   provenance.claimed = report.claimed;
@@ -72,6 +85,10 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
     text +=
         " Features are not protected: whatever is made of them leaves as it is. A label that follows from its record's "
         "features is not hidden by this.";
+  else if (report.holding == privacy::Holding::kJointReleases)
+    text +=
+        " Each party has a part of every record. What is released is a sum over whole records, made by all parties "
+        "together, and each of them charges all of it.";
   else if (report.holding == privacy::Holding::kSameRecords)
     text +=
         " Each party has a part of every record and charges for its own part; the costs of the parties of a record add "
@@ -83,9 +100,10 @@ std::string statement_of(const PrivacyReport& report, std::optional<std::int64_t
         "as it is: that is outside this claim.";
   text += !model ? " What a party sends is covered, and whatever the others make of it. " + std::string(kPartNotCovered)
           : labels_alone ? " The model is covered: it is made of the labels that were released and of features."
-          : report.holding == privacy::Holding::kSameRecords
+          : report.holding != privacy::Holding::kDisjointRecords
               ? " The model is covered: it is made of what the parties released."
               : " The model is covered.";
+  for (const std::string& assumed : assumptions_of(report)) text += " It assumes " + assumed + ".";
   text += " Objective, metrics, notes and times are computed from the data itself and are for its holder only.";
   if (report.claimed) return text;
   return fmt::format(

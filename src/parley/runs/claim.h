@@ -61,6 +61,9 @@ struct PrivacyReport {
 // Against whom the claim is proved. Sums under masks: privacy/masking/masked_sum.md.
 std::string against_whom(const PrivacyReport& report);
 
+// What the claim rests on beside its noise, each to be read after "it assumes".
+std::vector<std::string> assumptions_of(const PrivacyReport& report);
+
 Covered covered_by(const jobs::Job& job);
 // Writes into a model what is claimed, and whether it is covered.
 void stamp(const PrivacyReport& report, models::Provenance& provenance);

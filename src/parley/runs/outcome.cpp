@@ -23,8 +23,8 @@ std::size_t records_of(const jobs::Job& job, const catalog::Federation& federati
     return records;
   }
   for (const jobs::Introduction& party : parties)
-    records =
-        static_cast<std::size_t>(party.rows) + (federation.holding() == privacy::Holding::kSameRecords ? 0 : records);
+    records = static_cast<std::size_t>(party.rows) +
+              (federation.holding() != privacy::Holding::kDisjointRecords ? 0 : records);
   return records;
 }
 

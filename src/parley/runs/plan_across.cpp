@@ -133,7 +133,7 @@ Result<JobPlan> plan_across(const jobs::Job& job) {
   PARLEY_CHECK(catalog::check_federated(job));
   const catalog::Federation& federation = *catalog::federation_of(job);
   PARLEY_TRY(const std::vector<Member> members, rehearsing(job));
-  const bool same_records = federation.holding() == privacy::Holding::kSameRecords;
+  const bool same_records = federation.holding() != privacy::Holding::kDisjointRecords;
   JobPlan plan;
   std::vector<jobs::Introduction> said;
   std::vector<std::vector<double>> column_bytes;

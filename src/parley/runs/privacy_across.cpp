@@ -74,7 +74,8 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
   PARLEY_TRY(all.epsilon, privacy::epsilon_across(plans, federation.holding(), delta));
   all.delta = delta.value();
   const bool clients = all.unit == privacy::Unit::kClient;
-  const bool parts = federation.holding() == privacy::Holding::kSameRecords;
+  const bool joint = federation.holding() == privacy::Holding::kJointReleases;
+  const bool parts = joint || federation.holding() == privacy::Holding::kSameRecords;
   all.records = 0;
   for (const PrivacyReport& party : parties)
     all.records = parts || clients ? party.records : all.records + party.records;
@@ -84,11 +85,13 @@ Result<PrivacyReport> privacy_across(const jobs::Job& job, const jobs::Introduct
   }
   all.statement = fmt::format(
       "{} parties, {}: a {} costs epsilon {:.4g} at delta {:.3g} in all.{} Each party: {}", parties.size(),
-      parts     ? "each with a part of every record, whose costs add up"
+      joint     ? "each with a part of every record, that release nothing but together"
+      : parts   ? "each with a part of every record, whose costs add up"
       : clients ? "each a client"
                 : "each with records of its own",
       privacy::name(all.unit), all.epsilon, all.delta,
-      parts     ? of_labels(job)
+      joint     ? " Labels are covered like features: they never leave their party."
+      : parts   ? of_labels(job)
       : clients ? " It is assumed that each person is at one client only."
                 : " It is assumed that each person is at one party only: whoever is at several pays at each.",
       all.statement);

@@ -148,6 +148,7 @@ Json to_json(const PrivacyReport& privacy) {
             {"unit", privacy::name(privacy.unit)},
             {"neighbours", privacy::name(privacy.neighbours)},
             {"against", against_whom(privacy)},
+            {"assumes", assumptions_of(privacy)},
             {"accountant", privacy.accountant},
             {"calibration", privacy.calibration == privacy::Calibration::kProved ? "proved" : "paper"},
             {"releases", privacy.releases},

@@ -56,6 +56,7 @@ struct RelationalTerms;  // relational/table_share.h
 struct RunTerms {
   glm::Objective objective;
   std::uint64_t seed = 0;
+  bool seeded = false;  // the job gives it: what is drawn can be repeated, and nothing is claimed
   int parties = 0;
   bool is_private = false;
   privacy::Neighbours neighbours = privacy::Neighbours::kReplaceOne;

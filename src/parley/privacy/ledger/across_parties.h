@@ -4,6 +4,8 @@
 //                      releases of all parties compose additively
 //   disjoint records   parties that hold different people (horizontal): a change of one record stays with one party, so
 //                      the run costs the largest of the parties' costs (parallel composition)
+//   joint releases     parties that hold parts of one record and release nothing but together (masked sums over columns):
+//                      each charges every release, of the sensitivity of a whole record, so the run costs the largest
 // Parallel composition needs that who holds which record is fixed: replace-one keeps the replaced record where it was.
 #pragma once
 #include <span>
@@ -14,7 +16,7 @@
 
 namespace parley::privacy {
 
-enum class Holding { kSameRecords, kDisjointRecords };
+enum class Holding { kSameRecords, kDisjointRecords, kJointReleases };
 
 // Smallest valid epsilon of the whole run at delta. Plans under different neighbouring relations are refused.
 Result<double> epsilon_across(std::span<const Plan> parties, Holding holding, Delta delta);
