@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
       "3 a privacy budget ended.");
 
   Exit exit;
+  parley::app::add_init(app, exit);
   parley::app::add_train(app, exit);
   parley::app::add_plan(app, exit);
   parley::app::add_predict(app, exit);

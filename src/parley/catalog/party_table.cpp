@@ -28,6 +28,9 @@ Result<data::LoadOptions> reading_of(const jobs::Job& job, const jobs::PartySect
   if (job.data.features) options.features = static_cast<int>(*job.data.features);
   if (job.privacy && !(options.schema && options.schema->first_index)) options.first_index = 1;
   options.classes = job.labels.classes;
+  options.include = job.data.include;
+  options.exclude = job.data.exclude;
+  options.columns_lie_apart = job.parties.size() > 1 && job.partition != jobs::Partition::kHorizontal;
   for (const jobs::JobTable& table : job.tables.tables)
     for (const int holder : table.parties)
       if (job.parties[static_cast<std::size_t>(holder)].name == party.name) options.keys = table.key_columns();

@@ -11,6 +11,7 @@
 
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
+#include "parley/data/foreign.h"
 #include "parley/data/labels.h"
 #include "parley/linalg/builder.h"
 
@@ -25,6 +26,7 @@ Result<CsvLayout> look_ahead(ChunkReader& reader, const std::string& file_name, 
   constexpr std::size_t kRecordsToSee = 4;
   for (std::size_t wanted = std::size_t{1} << 17;; wanted *= 4) {
     PARLEY_TRY(std::string_view start, reader.peek(wanted));
+    PARLEY_CHECK(refuse_foreign(start, file_name));
     if (start.substr(0, 3) == "\xef\xbb\xbf") {
       reader.skip(3);  // a byte-order mark
       PARLEY_TRY(start, reader.peek(0));
@@ -123,6 +125,10 @@ class Assembly {
       names_.push_back(column.name);
       bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0
                                                           : std::max(std::abs(column.lower), std::abs(column.upper)));
+      if (!column.has_indicator()) continue;
+      build_numbers(column.indicator, builder);
+      names_.push_back(column.name + "=(missing)");
+      bounds_.push_back(1.0);
     }
     fill_waiting();
     gathered_ = {};
@@ -226,6 +232,27 @@ class Assembly {
     builder.append_dense(gathered_);
   }
 
+  // Levels of fewer rows than the schema's min_count become its rare ones; their codes follow those of the others.
+  void put_rare_last(ColumnSchema& declared, const CsvColumn& column, MergedLevels& merged) const {
+    std::vector<std::size_t> rows(merged.names.size());
+    const double* next = gathered_.data();
+    for (std::size_t c = 0; c < chunks_.size(); ++c)
+      for (std::size_t i = 0; i < chunks_[c].rows; ++i, ++next)
+        if (*next >= 0) ++rows[static_cast<std::size_t>(merged.code_of[c][static_cast<std::size_t>(*next)])];
+    std::vector<Index> place(merged.names.size());
+    const auto is_rare = [&](std::size_t k) { return rows[k] < static_cast<std::size_t>(declared.min_count); };
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (!is_rare(k)) declared.levels.push_back(merged.names[k]);
+    for (std::size_t k = 0, kept = 0; k < rows.size(); ++k) {
+      place[k] = static_cast<Index>(is_rare(k) ? declared.levels.size() + declared.rare.size() : kept++);
+      if (is_rare(k)) declared.rare.push_back(merged.names[k]);
+    }
+    for (auto& codes : merged.code_of)
+      for (Index& code : codes) code = place[static_cast<std::size_t>(code)];
+    if (column.unknown != UnknownLevel::kIgnore) declared.unknown = UnknownLevel::kOther;
+    declared.min_count = 0;  // what it found is stated now
+  }
+
   Result<void> build_category(std::size_t j, linalg::ColumnsBuilder& builder) {
     const CsvColumn& column = table_.plan.columns[j];
     ColumnSchema& declared = table_.plan.schema.columns[column.schema];
@@ -246,7 +273,8 @@ class Assembly {
         table_.overflowed[j] = true;
         return {};
       }
-      declared.levels = merged.names;
+      if (declared.min_count > 0) put_rare_last(declared, column, merged);
+      if (declared.rare.empty()) declared.levels = merged.names;
       declared.confirmed = false;
       // The next file gets the same columns: without a missing cell here there is no column for one.
       if (column.missing == Missing::kLevel && table_.counts[j].missing == 0) declared.missing = Missing::kZero;
@@ -264,8 +292,10 @@ class Assembly {
         return {};
       }
     }
+    // Levels, then what the rare ones share, then what is missing.
     const std::vector<std::string>& levels = declared.levels;
     const auto listed = static_cast<Index>(levels.size());
+    const Index other = declared.has_other() ? 1 : 0;
     const bool missing_level =
         column.missing == Missing::kLevel && (table_.counts[j].missing > 0 || !column.open_levels);
     std::vector<Index> codes;
@@ -273,14 +303,16 @@ class Assembly {
     const double* next = gathered_.data();
     for (std::size_t c = 0; c < chunks_.size(); ++c)
       for (std::size_t i = 0; i < chunks_[c].rows; ++i) {
-        const auto code = static_cast<Index>(*next++);
+        auto code = static_cast<Index>(*next++);
+        if (code >= 0 && !code_of.empty()) code = code_of[c][static_cast<std::size_t>(code)];
         if (code == kMissingLevel)
-          codes.push_back(listed);
+          codes.push_back(listed + other);
         else
-          codes.push_back(code < 0 || code_of.empty() ? code : code_of[c][static_cast<std::size_t>(code)]);
+          codes.push_back(code == kOtherLevel || code >= listed ? listed : code);
       }
-    builder.append_categories(codes, listed + (missing_level ? 1 : 0));
+    builder.append_categories(codes, listed + other + (missing_level ? 1 : 0));
     for (const auto& level : levels) names_.push_back(column.name + "=" + level);
+    if (other > 0) names_.push_back(column.name + "=(other)");
     if (missing_level) names_.push_back(column.name + "=(missing)");
     bounds_.resize(names_.size(), 1.0);
     table_.levels[j] = levels;

@@ -74,6 +74,7 @@ class CsvRows {
       double* const lands = out.landing == nullptr ? nullptr : out.landing->column(column.slot);
       columns_[j] = lands != nullptr ? lands + out.line : values_ + column.slot * stride_;
       slots_[column.slot] = {columns_[j], lands != nullptr};
+      if (column.has_indicator()) slots_[column.indicator] = {values_ + column.indicator * stride_, false};
       const bool checked = column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
       if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter)
         plain_[j] = columns_[j];
@@ -88,8 +89,7 @@ class CsvRows {
     out_.lines = cursor_.line_feeds();
     if (out_.error != nullptr) return;
     for (std::size_t j = 0; j < columns_.size(); ++j)
-      if (plan_.columns[j].kind == CellKind::kNumber || plan_.columns[j].kind == CellKind::kInteger)
-        finish_numbers(plan_.columns[j], out_.counts[j], columns_[j]);
+      if (plan_.columns[j].is_measured()) finish_numbers(plan_.columns[j], out_.counts[j], columns_[j]);
     out_.features = PackedColumns(slots_, out_.rows);
   }
 
@@ -151,6 +151,10 @@ class CsvRows {
         value = std::clamp(value, column.lower, column.upper);
         ++counts.clipped;
       }
+    if (column.has_indicator()) {
+      double* const missing = values_ + column.indicator * stride_;
+      for (std::size_t i = 0; i < out_.rows; ++i) missing[i] = std::isnan(values[i]) ? 1 : 0;
+    }
     if (counts.missing > 0)
       for (double& value : all)
         if (std::isnan(value)) value = column.missing == Missing::kLevel ? kMissingLevel : column.missing_value;
@@ -184,6 +188,8 @@ class CsvRows {
         if (!parse_number_cell(column, counts, *value)) return false;
         return std::isnan(*value) || *value == std::nearbyint(*value) ||
                reject(column.name, "must be an integer", fmt::format("{}", *value));
+      case CellKind::kDate:
+        return parse_date_cell(column, counts, *value);
       case CellKind::kRealLabel:
         return parse_real_label(column, counts);
       case CellKind::kBoolean:
@@ -234,6 +240,8 @@ class CsvRows {
         value = 0;
         return true;
       case Missing::kValue:
+      case Missing::kMiddle:
+      case Missing::kIndicator:
         value = column.missing_value;
         return true;
       case Missing::kLevel:
@@ -285,6 +293,18 @@ class CsvRows {
                     cell);
     value = again.value;
     return check_bounds(column, value);
+  }
+
+  bool parse_date_cell(const CsvColumn& column, CellCounts& counts, double& value) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    if (is_missing(cell)) return take_missing_number(column, counts, cell, value);
+    const auto days = parse_date(cell, column.date_format);
+    if (!days) return reject(column.name, "must be a date of the calendar, written as the schema says", cell);
+    value = *days;
+    return !column.refuse_out_of_bounds || (value >= column.lower && value <= column.upper) ||
+           reject(column.name,
+                  fmt::format("must lie between {} and {}", date_text(column.lower), date_text(column.upper)), cell);
   }
 
   // After a number: is the cell over? Then go on to the next.
@@ -365,10 +385,10 @@ class CsvRows {
       return true;
     }
     if (!column.open_levels) {
-      if (!column.ignore_unknown)
+      if (column.unknown == UnknownLevel::kRefuse)
         return reject(column.name, "is not a level of this category" + suggestion(cell, column.levels.names()), cell);
       ++counts.unknown;
-      code = kNoLevel;
+      code = column.unknown == UnknownLevel::kOther ? kOtherLevel : kNoLevel;
       return true;
     }
     LevelTable& found = out_.found[column.category];

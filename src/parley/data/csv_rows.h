@@ -30,6 +30,7 @@ struct CellCounts {
 
 inline constexpr linalg::Index kNoLevel = -1;
 inline constexpr linalg::Index kMissingLevel = -2;
+inline constexpr linalg::Index kOtherLevel = -3;
 
 struct CsvChunk : ParsedChunk {
   std::size_t line = 0;              // lines of records before it, at least as many as records

@@ -65,6 +65,11 @@ void read_data(Toml data, DataSection& section) {
     data.reject("test_fraction", "must be below 1: something must be left to train on");
   data.integer("features", section.features, at_least(1));
   data.integer("largest_join", section.largest_join, between(1, 2147483647));
+  data.texts("include", section.include);
+  data.texts("exclude", section.exclude);
+  for (const std::string& name : section.exclude)
+    if (std::find(section.include.begin(), section.include.end(), name) != section.include.end())
+      data.reject("exclude", "leaves out a column that include names", name);
 }
 
 void read_privacy(Toml settings, PrivacySection& section) {

@@ -37,6 +37,8 @@ struct DataSection {
   std::optional<double> test_fraction;
   std::optional<std::int64_t> features;            // number of columns of LIBSVM files
   std::int64_t largest_join = data::kLargestJoin;  // rows that a join may have
+  std::vector<std::string> include{};              // columns that are features; empty: all
+  std::vector<std::string> exclude{};              // columns that are not
 };
 
 struct PrivacySection {

@@ -67,6 +67,7 @@ data::LoadOptions Trained::reading(data::LabelUse labels) const {
   options.label = label;
   options.classes = model.classes;
   options.columns = columns;
+  options.for_a_model = true;
   if (part && part->join) {
     const auto own = std::find(part->parties.begin(), part->parties.end(), part->party);
     options.keys = part->join->key_columns(static_cast<std::size_t>(own - part->parties.begin()));
