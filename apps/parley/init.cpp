@@ -127,8 +127,9 @@ void add_init(CLI::App& app, Exit& exit) {
   verb->add_option("--label", options->label,
                    "The label: a column's name, its number from 1, first or last (default: y, label, target or class)");
   verb->add_option("--task", options->task, "What to learn (default: guessed from the label)")
-      ->check(CLI::IsMember({"linear", "logistic", "squared-hinge", "softmax"}));
-  verb->add_option("--epsilon", options->epsilon, "Draft a private job with this promise")->check(CLI::PositiveNumber);
+      ->check(CLI::IsMember({"linear", "logistic", "squared-hinge", "softmax", "poisson"}));
+  verb->add_option("--epsilon", options->epsilon, "Draft a private job with this promise")
+      ->check(CLI::Range(1e-6, 1e6));
   verb->add_option("--confirm", options->confirm,
                    "all; NAME, as drafted; or NAME=LO:HI: bounds that are public (repeat for more). Where the drafts "
                    "are there already, their schema is confirmed and else left as it is")

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   Exit exit;
   parley::app::add_init(app, exit);
   parley::app::add_train(app, exit);
+  parley::app::add_cv(app, exit);
   parley::app::add_plan(app, exit);
   parley::app::add_predict(app, exit);
   parley::app::add_evaluate(app, exit);

@@ -27,6 +27,7 @@ struct Exit {
 void add_account(CLI::App& app, Exit& exit);
 void add_coordinate(CLI::App& app, Exit& exit);
 void add_join(CLI::App& app, Exit& exit);
+void add_cv(CLI::App& app, Exit& exit);
 void add_init(CLI::App& app, Exit& exit);
 void add_keys(CLI::App& app, Exit& exit);
 void add_calibrate(CLI::App& app, Exit& exit);

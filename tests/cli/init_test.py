@@ -46,6 +46,15 @@ class Init(CliTest):
         self.assertEqual(columns, {"admitted", "age", "age=(missing)", "ward=east", "ward=north", "ward=west",
                                    "clinic=main"})
 
+    def test_years_are_no_row_numbers(self):
+        for first, kind in ((1, "id"), (1990, "integer")):
+            self.write("table.csv", "when,y\n" + "".join(f"{first + k},{k * k % 7 / 3}\n" for k in range(30)))
+            self.run_parley("init", "table.csv", "--force")
+            if kind == "id":
+                self.assertFalse((self.folder / "table").exists())  # nothing else is there to learn from
+            else:
+                self.assertIn('name = "when"\ntype = "integer"', self.schema("table"))
+
     def test_tasks_are_guessed_from_the_label(self):
         draw = random.Random(3)
         for label, task in ((lambda: draw.choice("ab"), "logistic"), (lambda: draw.choice("abc"), "softmax"),
@@ -111,6 +120,8 @@ class Init(CliTest):
         self.write("words.csv", "x,y\n1,a\n2,b\n3,c\n")
         self.refuses("init", "words.csv", "--task", "linear", says="words")
         self.refuses("init", "words.csv", "--task", "logistic", says="two classes")
+        self.write("alone.csv", "id,y\n1,a\n2,b\n3,a\n")
+        self.refuses("init", "alone.csv", says="no column beside the label")
         self.write("empty.csv", "")
         self.refuses("init", "empty.csv", says="empty.csv")
         self.refuses("init", "absent.csv", says="absent.csv")

@@ -11,6 +11,7 @@
 
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
+#include "parley/data/csv_levels.h"
 #include "parley/data/foreign.h"
 #include "parley/data/labels.h"
 #include "parley/linalg/builder.h"
@@ -39,32 +40,6 @@ Result<CsvLayout> look_ahead(ChunkReader& reader, const std::string& file_name, 
   }
 }
 
-// Levels of an open category over all chunks, and what each chunk's codes become.
-struct MergedLevels {
-  std::vector<std::string> names;
-  std::vector<std::vector<Index>> code_of;  // by chunk, then by the chunk's code
-};
-
-template <class TableOf, class NameOf>
-MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& table_of, const NameOf& name_of) {
-  LevelTable all;
-  MergedLevels merged;
-  for (const auto& chunk : chunks) {
-    std::vector<Index> codes;
-    for (const auto& level : table_of(chunk).names()) codes.push_back(all.add(name_of(level)));
-    merged.code_of.push_back(std::move(codes));
-  }
-  const std::vector<std::size_t> order = level_order(all.names());
-  std::vector<Index> place(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    place[order[k]] = static_cast<Index>(k);
-    merged.names.push_back(all.names()[order[k]]);
-  }
-  for (auto& codes : merged.code_of)
-    for (Index& code : codes) code = place[static_cast<std::size_t>(code)];
-  return merged;
-}
-
 // Bytes of columns that are filled in one go: a large page, which is in memory whole from its first byte on.
 constexpr std::size_t kFilledTogether = std::size_t{2} << 20;
 
@@ -91,7 +66,10 @@ class Assembly {
     if (landing_ != nullptr) close_up();
     PARLEY_CHECK(build_features());
     PARLEY_CHECK(build_labels());
-    for (auto& chunk : chunks_) std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+    for (auto& chunk : chunks_) {
+      std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+      table_.data.weights.insert(table_.data.weights.end(), chunk.weights.begin(), chunk.weights.end());
+    }
     gather_keys();
     write_notes();
     table_.data.schema = table_.plan.schema;
@@ -232,25 +210,14 @@ class Assembly {
     builder.append_dense(gathered_);
   }
 
-  // Levels of fewer rows than the schema's min_count become its rare ones; their codes follow those of the others.
-  void put_rare_last(ColumnSchema& declared, const CsvColumn& column, MergedLevels& merged) const {
+  // Rows of each level, by its code; of the gathered column.
+  std::vector<std::size_t> rows_of(const MergedLevels& merged) const {
     std::vector<std::size_t> rows(merged.names.size());
     const double* next = gathered_.data();
     for (std::size_t c = 0; c < chunks_.size(); ++c)
       for (std::size_t i = 0; i < chunks_[c].rows; ++i, ++next)
         if (*next >= 0) ++rows[static_cast<std::size_t>(merged.code_of[c][static_cast<std::size_t>(*next)])];
-    std::vector<Index> place(merged.names.size());
-    const auto is_rare = [&](std::size_t k) { return rows[k] < static_cast<std::size_t>(declared.min_count); };
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      if (!is_rare(k)) declared.levels.push_back(merged.names[k]);
-    for (std::size_t k = 0, kept = 0; k < rows.size(); ++k) {
-      place[k] = static_cast<Index>(is_rare(k) ? declared.levels.size() + declared.rare.size() : kept++);
-      if (is_rare(k)) declared.rare.push_back(merged.names[k]);
-    }
-    for (auto& codes : merged.code_of)
-      for (Index& code : codes) code = place[static_cast<std::size_t>(code)];
-    if (column.unknown != UnknownLevel::kIgnore) declared.unknown = UnknownLevel::kOther;
-    declared.min_count = 0;  // what it found is stated now
+    return rows;
   }
 
   Result<void> build_category(std::size_t j, linalg::ColumnsBuilder& builder) {
@@ -273,7 +240,7 @@ class Assembly {
         table_.overflowed[j] = true;
         return {};
       }
-      if (declared.min_count > 0) put_rare_last(declared, column, merged);
+      if (declared.min_count > 0) put_rare_last(rows_of(merged), declared, merged);
       if (declared.rare.empty()) declared.levels = merged.names;
       declared.confirmed = false;
       // The next file gets the same columns: without a missing cell here there is no column for one.
@@ -345,6 +312,8 @@ class Assembly {
     }
     table_.levels[static_cast<std::size_t>(at - table_.plan.columns.begin())] = raw.names;
     if (table_.plan.lenient) return {};
+    if (at->kind == CellKind::kRealLabel) move_to_bounds(raw.values, at->lower, at->upper, table_.data.labels);
+    std::vector<double> as_read = std::move(table_.data.labels.as_read);
     LabelRules rules{.kind = options_.labels,
                      .positive = options_.positive,
                      .classes = options_.classes,
@@ -362,6 +331,7 @@ class Assembly {
     if (at->kind == CellKind::kClassLabel && !at->open_levels && !options_.absent_classes) drop_absent_classes(raw);
     PARLEY_TRY(auto labels, make_labels(std::move(raw), rules));
     table_.data.labels = std::move(labels.labels);
+    table_.data.labels.as_read = std::move(as_read);
     table_.data.notes.insert(table_.data.notes.end(), labels.notes.begin(), labels.notes.end());
     return {};
   }
@@ -379,21 +349,6 @@ class Assembly {
         chunk.keys[column.key] = {};
       }
     }
-  }
-
-  // Classes that are listed but have no row must not hide that only one class is there.
-  static void drop_absent_classes(RawLabels& raw) {
-    std::vector<double> place(raw.names.size(), -1);
-    std::vector<std::string> present;
-    for (double& value : raw.values) {
-      double& at = place[static_cast<std::size_t>(value)];
-      if (at < 0) {
-        at = static_cast<double>(present.size());
-        present.push_back(raw.names[static_cast<std::size_t>(value)]);
-      }
-      value = at;
-    }
-    raw.names = std::move(present);
   }
 
   void write_notes() {

@@ -313,6 +313,10 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
         column.open_levels = column.levels.size() == 0;
       }
       break;
+    case ColumnType::kWeight:
+      column.kind = options.for_a_model ? CellKind::kSkip : CellKind::kWeight;
+      within(std::nullopt);
+      break;
     case ColumnType::kId:
       column.kind = CellKind::kId;
       break;
@@ -384,6 +388,7 @@ Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& sc
     const ColumnType type = schema.columns[k].type;
     const bool may_lack = type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack) ||
                           (type == ColumnType::kId && options.id_may_lack) ||
+                          (type == ColumnType::kWeight && options.for_a_model) ||
                           (type == ColumnType::kKey && !is_among(options.keys, known[k]));
     if (!may_lack && std::find(positions.begin(), positions.end(), k) == positions.end())
       return fail(bad_input({file_name, layout.data_line - 1, "header"},
@@ -473,6 +478,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId)
       column.missing = column.kind == CellKind::kClassLabel ? Missing::kDropRow : Missing::kZero;
     plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
+    plan.has_weight = plan.has_weight || column.kind == CellKind::kWeight;
     plan.has_id = plan.has_id || column.kind == CellKind::kId;
     if (column.kind == CellKind::kCategory) column.category = plan.categories++;
     if (column.kind == CellKind::kKey) column.key = plan.keys++;

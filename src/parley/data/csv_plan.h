@@ -47,7 +47,19 @@ inline constexpr std::size_t kMostFoundLevels = 1000;
 // Likewise classes of a label.
 inline constexpr std::size_t kMostFoundClasses = 10000;
 
-enum class CellKind { kSkip, kNumber, kInteger, kDate, kBoolean, kCategory, kRealLabel, kClassLabel, kId, kKey };
+enum class CellKind {
+  kSkip,
+  kNumber,
+  kInteger,
+  kDate,
+  kBoolean,
+  kCategory,
+  kRealLabel,
+  kClassLabel,
+  kWeight,
+  kId,
+  kKey
+};
 
 struct CsvColumn {
   std::string name;
@@ -83,6 +95,7 @@ struct CsvPlan {
   std::size_t categories = 0;
   std::size_t keys = 0;
   bool has_label = false;
+  bool has_weight = false;
   bool has_id = false;
   TextSet missing_markers;
   std::vector<double> missing_numbers;  // markers that are numbers, such as -999

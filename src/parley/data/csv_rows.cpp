@@ -121,6 +121,7 @@ class CsvRows {
       return true;
     }
     if (plan_.has_label) out_.labels.push_back(label_);
+    if (plan_.has_weight) out_.weights.push_back(weight_);
     if (plan_.has_id) out_.ids.push_back(std::move(id_));
     ++out_.rows;
     return true;
@@ -198,6 +199,8 @@ class CsvRows {
         return parse_category(column, counts, *value);
       case CellKind::kClassLabel:
         return parse_class(column, counts);
+      case CellKind::kWeight:
+        return parse_number_cell(column, counts, weight_) && check_weight(column, counts);
       case CellKind::kId:
         return parse_id(column, counts);
       case CellKind::kKey:
@@ -335,8 +338,16 @@ class CsvRows {
     counts.smallest = std::min(counts.smallest, label_);
     counts.largest = std::max(counts.largest, label_);
     if (plan_.lenient && counts.whole) counts.whole = label_ == std::nearbyint(label_);
-    if (label_ >= column.lower && label_ <= column.upper) return true;
-    label_ = std::clamp(label_, column.lower, column.upper);
+    if (!(label_ >= column.lower && label_ <= column.upper)) ++counts.clipped;
+    return true;
+  }
+
+  // A missing one was refused by the schema's rule.
+  bool check_weight(const CsvColumn& column, CellCounts& counts) {
+    if (!(weight_ >= 0))
+      return reject(column.name, "is a record's weight, which must not be negative", fmt::format("{}", weight_));
+    if (weight_ <= column.upper && weight_ >= column.lower) return true;
+    weight_ = std::clamp(weight_, column.lower, column.upper);
     ++counts.clipped;
     return true;
   }
@@ -460,28 +471,11 @@ class CsvRows {
   std::vector<PackedColumns::Column> slots_;
   std::vector<double*> plain_;  // likewise, where any finite number will do
   double label_ = 0;
+  double weight_ = 1;
   std::string id_;
   bool drop_ = false;
   std::size_t cell_line_ = 0;
 };
-
-// A register of bytes at a time.
-std::size_t count_lines(std::string_view text) {
-  constexpr std::size_t kLanes = 32;
-  constexpr std::size_t kMostTurns = 255;  // that a byte can count
-  std::size_t lines = text.empty() || text.back() == '\n' ? 0 : 1;
-  const char* p = text.data();
-  for (std::size_t left = text.size() / kLanes; left > 0;) {
-    std::uint8_t found[kLanes] = {};
-    const std::size_t turns = std::min(left, kMostTurns);
-    for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane)
-        found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
-    for (const std::uint8_t count : found) lines += count;
-    left -= turns;
-  }
-  return lines + static_cast<std::size_t>(std::count(p, text.data() + text.size(), '\n'));
-}
 
 void CellCounts::add(const CellCounts& other) {
   missing += other.missing;

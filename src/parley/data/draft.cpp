@@ -21,6 +21,8 @@ namespace {
 
 // Whole-numbered labels of more values than this are quantities.
 constexpr std::size_t kMostClasses = 20;
+// Of fewer rows whole numbers without a gap may be chance; those that begin elsewhere than at 0 or 1 (years) are none.
+constexpr std::size_t kLeastToNumber = 20;
 // Fewer rows are all trained on.
 constexpr std::size_t kLeastToHoldOut = 50;
 
@@ -54,10 +56,11 @@ void set_ids_apart(const Description& table, const std::string& label, Draft& dr
                                [&](const ColumnSchema& one) { return one.name == summary.name; });
     if (column == draft.schema.columns.end() || column->name == label || column->type == ColumnType::kId) continue;
     const bool named_so = sounds_like_id(column->name) && (summary.many_words || column->type == ColumnType::kInteger);
-    if (!named_so && !summary.numbers_rows) continue;
+    const bool counts_rows = summary.numbers_rows && summary.smallest <= 1 && table.rows >= kLeastToNumber;
+    if (!named_so && !counts_rows) continue;
     *column = {.name = column->name, .type = has_id || summary.missing > 0 ? ColumnType::kIgnore : ColumnType::kId};
     draft.notes.push_back(fmt::format("column {} {}: {}", named(column->name),
-                                      summary.numbers_rows ? "numbers the rows" : "names records by its name",
+                                      counts_rows ? "numbers the rows" : "names records by its name",
                                       column->type == ColumnType::kId ? "taken for the id" : "left out"));
     has_id = true;
   }
@@ -100,6 +103,10 @@ Error no_label(const Description& table) {
                                fmt::join(names, ", "), more ? ", ..." : ""));
 }
 
+bool is_quantity(const std::string& task) {
+  return task == "linear" || task == "poisson";
+}
+
 struct Guess {
   std::string task;
   std::string why;
@@ -126,7 +133,8 @@ Result<void> check_task(const Description& table, const ColumnSummary& label, co
   if (label.many_words) return refuse("is the label and has too many different words to be classes");
   if (label.constant) return refuse("is the label and has the same value in every row: there is nothing to learn");
   const std::size_t classes = std::max(label.levels.size(), label.values.size());
-  if (task == "linear" && !label.levels.empty()) return refuse("is the label and holds words: classes, not a quantity");
+  if (is_quantity(task) && !label.levels.empty())
+    return refuse("is the label and holds words: classes, not a quantity");
   if ((task == "logistic" || task == "squared-hinge") && classes != 2)
     return refuse(
         fmt::format("is the label, and a task with two classes has {} of them here; softmax has several, and "
@@ -139,8 +147,7 @@ Result<void> check_task(const Description& table, const ColumnSummary& label, co
 void set_label(const ColumnSummary& label, const std::string& task, Schema& schema) {
   for (ColumnSchema& column : schema.columns) {
     if (column.type != ColumnType::kLabel) continue;
-    const bool quantity = task == "linear";
-    if (quantity) {
+    if (is_quantity(task)) {
       column.levels.clear();
       return;
     }
@@ -228,11 +235,17 @@ Result<Draft> draft(const Description& table, const DraftRequest& request) {
     set_label(*label, made.task, made.schema);
     set_ids_apart(table, made.label, made);
     set_missing_rules(table, made);
-  } else if (made.task == "linear" && !made.schema.label_bound) {
+  } else if (is_quantity(made.task) && !made.schema.label_bound) {
     made.schema.label_bound = round_bound(std::max({std::abs(label->smallest), std::abs(label->largest), 1e-300}));
-  } else if (made.task != "linear") {
+  } else if (!is_quantity(made.task)) {
     made.schema.label_bound = std::nullopt;
   }
+  const auto is_feature = [](const ColumnSchema& column) {
+    return is_number(column.type) || column.type == ColumnType::kCategory || column.type == ColumnType::kBoolean;
+  };
+  if (table.format != Format::kLibsvm &&
+      std::none_of(made.schema.columns.begin(), made.schema.columns.end(), is_feature))
+    return fail(bad_input({table.file, 0, ""}, "has no column beside the label that could be learnt from"));
   say_what_was_found(table, made);
   made.job = job_text(table, made, request);
   return made;

@@ -18,7 +18,8 @@ const Toml::Choices<ColumnType>& column_types() {
   static const Toml::Choices<ColumnType> kTypes = {
       {"number", ColumnType::kNumber},     {"integer", ColumnType::kInteger}, {"date", ColumnType::kDate},
       {"category", ColumnType::kCategory}, {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId},
-      {"key", ColumnType::kKey},           {"label", ColumnType::kLabel},     {"ignore", ColumnType::kIgnore}};
+      {"key", ColumnType::kKey},           {"label", ColumnType::kLabel},     {"weight", ColumnType::kWeight},
+      {"ignore", ColumnType::kIgnore}};
   return kTypes;
 }
 
@@ -86,10 +87,11 @@ void check_rare(Toml& toml, const ColumnSchema& column) {
 void check_column(Toml& toml, const ColumnSchema& column) {
   // Whoever leaves a column out of a draft changes its type and nothing else.
   if (column.type == ColumnType::kIgnore) return;
-  const bool may_have_bounds = numeric(column.type) || column.type == ColumnType::kLabel;
+  const bool may_have_bounds =
+      numeric(column.type) || column.type == ColumnType::kLabel || column.type == ColumnType::kWeight;
   if (!may_have_bounds)
     for (const char* key : {"lower", "upper", "bound"})
-      if (toml.has(key)) toml.reject(key, "bounds belong to numbers, integers, dates and labels");
+      if (toml.has(key)) toml.reject(key, "bounds belong to numbers, integers, dates, labels and weights");
   if (column.lower && column.upper && *column.lower > *column.upper)
     toml.reject("upper", "must not be below lower", fmt::format("{}", *column.upper));
   if (column.lower.has_value() != column.upper.has_value())
@@ -129,6 +131,11 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     case ColumnType::kCategory:
       missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow},
                  "must be error, zero, drop-row or level here");
+      break;
+    case ColumnType::kWeight:
+      missing_of({Missing::kError}, "must be error here: a record without a weight is a mistake");
+      if (column.lower && *column.lower < 0)
+        toml.reject("lower", "a weight is not negative", fmt::format("{}", *column.lower));
       break;
     case ColumnType::kId:
     case ColumnType::kLabel:
@@ -311,12 +318,17 @@ Result<Schema> parse_schema(std::string_view text, const std::string& file_name)
   std::set<std::string> seen;
   std::string label;
   std::string id;
+  std::string weight;
   for (Toml& section : toml.tables("column")) {
     ColumnSchema column = read_column(section);
     if (!seen.insert(column.name).second) section.reject("name", "is the name of an earlier column", column.name);
     if (column.type == ColumnType::kLabel) {
       if (!label.empty()) section.reject("type", "a table has one label; the first is '" + label + "'", column.name);
       label = column.name;
+    }
+    if (column.type == ColumnType::kWeight) {
+      if (!weight.empty()) section.reject("type", "a table has one weight; the first is '" + weight + "'", column.name);
+      weight = column.name;
     }
     if (column.type == ColumnType::kId) {
       if (!id.empty()) section.reject("type", "a table has one id; the first is '" + id + "'", column.name);

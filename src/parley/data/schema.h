@@ -9,7 +9,8 @@
 //
 //   [[column]]
 //   name = "age"
-//   type = "integer"                # number | integer | date | category | boolean | id | key | label | ignore
+//   type = "integer"                # number | integer | date | category | boolean | id | key | label |
+//                                   # weight | ignore
 //   lower = 17                      # public bounds; or bound = B for [-B, B]
 //   upper = 90
 //   confirmed = true                # false: a guess from the data that a person has not confirmed
@@ -30,7 +31,7 @@
 
 namespace parley::data {
 
-enum class ColumnType { kNumber, kInteger, kDate, kCategory, kBoolean, kId, kKey, kLabel, kIgnore };
+enum class ColumnType { kNumber, kInteger, kDate, kCategory, kBoolean, kId, kKey, kLabel, kWeight, kIgnore };
 std::string_view name(ColumnType type);
 
 enum class Missing {

@@ -1,5 +1,6 @@
 #include "parley/runs/outcome.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -24,6 +25,11 @@ std::size_t records_of(const jobs::Job& job, const catalog::Federation& federati
     records =
         static_cast<std::size_t>(party.rows) + (federation.holding() == privacy::Holding::kSameRecords ? 0 : records);
   return records;
+}
+
+bool weighs_records(const data::Schema& schema) {
+  return std::any_of(schema.columns.begin(), schema.columns.end(),
+                     [](const data::ColumnSchema& column) { return column.type == data::ColumnType::kWeight; });
 }
 
 }  // namespace
@@ -65,10 +71,22 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
   if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);
+  if (job.inference && run.learnt.curvature)
+    add_inference({outcome.trained.model, *run.learnt.curvature, outcome.train.rows,
+                   jobs::weighs_classes(job) || weighs_records(outcome.trained.schema)},
+                  outcome);
   if (outcome.parts.empty())
     for (const jobs::Introduction& party : run.parties)
       outcome.elsewhere.push_back({party.party, static_cast<std::size_t>(party.column_count)});
   return outcome;
+}
+
+void add_inference(const LikelihoodFit& fit, Outcome& outcome) {
+  auto inference = infer(fit);
+  if (inference)
+    outcome.inference = std::move(*inference);
+  else
+    outcome.notes.push_back("no standard errors: " + inference.error().message);
 }
 
 void note_doubts(Outcome& outcome) {

@@ -123,6 +123,7 @@ std::string hexadecimal(std::uint64_t number) {
 
 double default_derivative_bound(glm::Task task, double label_bound) {
   switch (task) {
+    case glm::Task::kPoisson:  // refused before
     case glm::Task::kLinear:
       return label_bound;  // |m - y| at m = 0
     case glm::Task::kSquaredHinge:

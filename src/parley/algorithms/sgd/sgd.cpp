@@ -148,6 +148,7 @@ class Report final : public LinearWatch {
 // The norm of a record's derivative at W = 0, at most.
 double derivative_at_zero(const Problem& problem, const PrivateTerms& terms) {
   switch (problem.objective.task) {
+    case glm::Task::kPoisson:  // refused before
     case glm::Task::kLinear:
       return terms.label_bound;
     case glm::Task::kLogistic:
