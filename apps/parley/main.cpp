@@ -44,7 +44,9 @@ int main(int argc, char** argv) {
       "3 a privacy budget ended.");
 
   Exit exit;
+  parley::app::add_init(app, exit);
   parley::app::add_train(app, exit);
+  parley::app::add_cv(app, exit);
   parley::app::add_plan(app, exit);
   parley::app::add_audit(app, exit);
   parley::app::add_report(app, exit);

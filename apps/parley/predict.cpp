@@ -48,9 +48,15 @@ std::vector<Prediction> predictions(const glm::Model& model, const models::Predi
   if (probable) glm::class_probabilities(predicted.margins, rows, probabilities);
   for (std::size_t i = 0; i < rows; ++i) {
     all[i].id = predicted.ids[i];
-    all[i].predicted = model.task == glm::Task::kLinear
-                           ? fmt::format("{}", predicted.margins[i])
-                           : model.classes[static_cast<std::size_t>(glm::predicted_class(predicted.margins, rows, i))];
+    const double margin = predicted.margins[i];
+    if (model.task == glm::Task::kLinear)
+      all[i].predicted = fmt::format("{}", margin);
+    else if (model.task == glm::Task::kPoisson)
+      all[i].predicted = fmt::format("{}", glm::Poisson::rate(margin));
+    else if (model.task == glm::Task::kSoftmax)
+      all[i].predicted = model.classes[static_cast<std::size_t>(glm::predicted_class(predicted.margins, rows, i))];
+    else
+      all[i].predicted = model.classes[margin > model.cut() ? 1 : 0];
     for (std::size_t k = 0; probable && k < model.outputs(); ++k)
       all[i].probabilities.push_back(probabilities[k * rows + i]);
     if (model.task == glm::Task::kSquaredHinge) all[i].decision = predicted.margins[i];

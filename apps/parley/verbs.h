@@ -29,6 +29,8 @@ void add_audit(CLI::App& app, Exit& exit);
 void add_align(CLI::App& app, Exit& exit);
 void add_coordinate(CLI::App& app, Exit& exit);
 void add_join(CLI::App& app, Exit& exit);
+void add_cv(CLI::App& app, Exit& exit);
+void add_init(CLI::App& app, Exit& exit);
 void add_keys(CLI::App& app, Exit& exit);
 void add_calibrate(CLI::App& app, Exit& exit);
 void add_train(CLI::App& app, Exit& exit);

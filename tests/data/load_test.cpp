@@ -94,7 +94,7 @@ TEST(LoadBadInput, PathIsAFolder) {
 }
 TEST(LoadBadInput, OtherPackings) {
   EXPECT_THAT(error_of("BZh91AY&SY"), StartsWith("f: bzip2 files are not read"));
-  EXPECT_THAT(error_of("PK\x03\x04xxxx"), StartsWith("f: zip (and Excel) files are not read"));
+  EXPECT_THAT(error_of("PK\x03\x04xxxx"), StartsWith("f: is a zip archive: unpack it"));
 }
 TEST(LoadBadInput, Utf16Text) {
   EXPECT_EQ(error_of(std::string_view("\xff\xfey\0,\0", 6)), "f: is UTF-16 text; save it as UTF-8");

@@ -111,11 +111,11 @@ TEST(Schema, MarksGuessesForAPerson) {
 
 TEST(SchemaMistakes, NameFileLineKeyRuleAndValue) {
   EXPECT_EQ(error_of(kColumn + "typ = 'number'\n"), "s.toml:3: column.1.typ: unknown key; did you mean 'type'?");
-  EXPECT_EQ(
-      error_of(kColumn + "type = 'numbr'\n"),
-      "s.toml:3: column.1.type: must be one of number, integer, category, boolean, id, key, label, ignore; did you "
-      "mean 'number'? "
-      "(got 'numbr')");
+  EXPECT_EQ(error_of(kColumn + "type = 'numbr'\n"),
+            "s.toml:3: column.1.type: must be one of number, integer, date, category, boolean, id, key, label, weight, "
+            "ignore; did "
+            "you mean 'number'? "
+            "(got 'numbr')");
 }
 
 TEST(SchemaMistakes, ContradictionsAreErrors) {

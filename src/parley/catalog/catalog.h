@@ -44,6 +44,9 @@ struct Row {
   const char* private_instead = "";  // of one that cannot: what can be done in its place
   // Whether labels may leave with noise of their own: its loss is corrected for it (glm/unbiased.h).
   bool noisy_labels = false;
+  bool weighs_records = false;      // honours Problem::weights (RowShare::weights)
+  bool counts = false;              // takes the Poisson loss
+  bool infers = false;              // its optimum is the maximum of a likelihood, whose curvature is known
   bool private_smoothness = false;  // steps go by smoothness constants, which may be estimated and paid for
   // What `parley plan` says beside the cost: the order of the risk at n records, d columns and the target, and the
   // steps taken where the job states none.

@@ -71,7 +71,7 @@ Result<AgreedClasses> conventional_classes(const jobs::Job& job, const std::vect
 
 Result<AgreedClasses> agree_on_classes(const jobs::Job& job, std::span<const data::Dataset> tables) {
   AgreedClasses agreed;
-  if (job.objective.task == glm::Task::kLinear) return agreed;
+  if (glm::has_real_labels(job.objective.task)) return agreed;
   std::vector<std::string> found = job.labels.classes;
   for (const data::Dataset& table : tables)
     for (const std::string& name : table.labels.classes)
@@ -113,7 +113,7 @@ void number_labels(const AgreedClasses& agreed, data::Labels& labels) {
 }
 
 bool lists_classes(const jobs::Job& job) {
-  return job.objective.task != glm::Task::kLinear && (job.privacy || !job.labels.classes.empty());
+  return !glm::has_real_labels(job.objective.task) && (job.privacy || !job.labels.classes.empty());
 }
 
 Result<std::vector<std::string>> public_classes(const jobs::Job& job, const data::Dataset& train) {
@@ -133,7 +133,7 @@ Result<std::vector<std::string>> public_classes(const jobs::Job& job, const data
 }
 
 bool finds_classes(const jobs::Job& job, const data::Dataset& train) {
-  return job.objective.task != glm::Task::kLinear && !train.labels.values.empty() &&
+  return !glm::has_real_labels(job.objective.task) && !train.labels.values.empty() &&
          listed_classes(job, train.schema).empty();
 }
 

@@ -33,7 +33,7 @@ bool releases_parts(const jobs::Job& job) {
 // runs in one process with the one that knows: its part of the model is the same bytes either way. Of softmax it numbers
 // them, as many as its weights are of.
 std::vector<std::string> classes_of(const jobs::Job& job, const jobs::Introduction& party, std::size_t classes) {
-  if (job.objective.task == glm::Task::kLinear) return {};
+  if (glm::has_real_labels(job.objective.task)) return {};
   if (!party.classes.empty()) return party.classes;
   if (job.objective.task != glm::Task::kSoftmax) return {"-1", "+1"};
   std::vector<std::string> numbers;
@@ -204,7 +204,7 @@ Result<Federation::Scores> Columns::scores(std::span<const models::Trained> part
     PARLEY_TRY(const std::vector<double> margins, parts[p].model.margins(tables[p]->features));
     if (all.margins.empty()) all.margins.assign(margins.size(), 0.0);
     linalg::axpy(1.0, margins, all.margins);
-    if (parts[p].part->labels) all.labels = tables[p]->labels.values;
+    if (parts[p].part->labels) all.labels = tables[p]->labels.truth();
   }
   return all;
 }

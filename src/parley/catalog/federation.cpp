@@ -51,6 +51,7 @@ algorithms::RunTerms terms_of(const jobs::Job& job, const std::vector<std::strin
                              .calibration = job.privacy ? job.privacy->calibration : privacy::Calibration::kProved,
                              .public_labels = job.labels.declared_public || job.labels.noise.has_value(),
                              .label_noise = job.labels.noise,
+                             .inference = job.inference,
                              .keep_parts = job.keep_parts,
                              .quorum = job.rules.on_missing == rounds::OnMissing::kProceed ? job.rules.quorum : 0,
                              .run = run,

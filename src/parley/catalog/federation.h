@@ -15,6 +15,7 @@
 
 #include "parley/algorithms/parts/convergence.h"
 #include "parley/algorithms/parts/federated.h"
+#include "parley/algorithms/parts/final_curvature.h"
 #include "parley/algorithms/parts/fit.h"
 #include "parley/catalog/party_table.h"
 #include "parley/jobs/introduction.h"
@@ -32,6 +33,7 @@ struct Learnt {
   std::vector<double> parameters;   // what the coordinator holds; empty when the parts stay with the parties
   std::vector<double> residuals{};  // of the rounds after which the algorithm knew one
   std::optional<algorithms::Convergence> convergence{};
+  std::optional<algorithms::FinalCurvature> curvature{};  // of a run that asks for inference
 };
 
 // After each round, with what the coordinator holds; false asks for a stop.

@@ -95,6 +95,8 @@ class FederationOf final : public Split {
         learnt.stop = algorithms::Stop::kBudgetEnded;
     if constexpr (requires { learnt.convergence = judge->result(); })
       if (judge) learnt.convergence = judge->result();
+    if constexpr (requires { algorithm.curvature(outcome.iterate); })
+      if (job.inference) learnt.curvature = algorithm.curvature(outcome.iterate);
     const auto parameters = Split::parameters_in(outcome.iterate);
     learnt.parameters.assign(parameters.begin(), parameters.end());
     return learnt;

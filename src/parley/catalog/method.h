@@ -25,11 +25,14 @@ class Method final : public jobs::Method {
   void check(Toml& toml, const jobs::Job& job) const override;
 
   [[nodiscard]] const Row& row() const { return row_; }
+  [[nodiscard]] bool weighs_records() const;     // honours the weights of records
   Trainer train;                                 // null where the algorithm is for several parties
   JoinTrainer train_over_join;                   // null where it trains on one table
   std::shared_ptr<const Federation> federation;  // null where it is for one
 
  private:
+  void check_model(Toml& toml, const jobs::Job& job) const;
+
   const Row& row_;
 };
 

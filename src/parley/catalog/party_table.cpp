@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "parley/catalog/method.h"
 #include "parley/core/text.h"
 #include "parley/data/holdout.h"
 #include "parley/models/scaling.h"
@@ -29,6 +30,9 @@ Result<data::LoadOptions> reading_of(const jobs::Job& job, const jobs::PartySect
   if (job.privacy && !(options.schema && options.schema->first_index)) options.first_index = 1;
   options.classes = job.labels.classes;
   if (job.partition == jobs::Partition::kVertical) options.keys = job.secure.ids;
+  options.include = job.data.include;
+  options.exclude = job.data.exclude;
+  options.columns_lie_apart = job.parties.size() > 1 && job.partition != jobs::Partition::kHorizontal;
   for (const jobs::JobTable& table : job.tables.tables)
     for (const int holder : table.parties)
       if (job.parties[static_cast<std::size_t>(holder)].name == party.name) options.keys = table.key_columns();
@@ -39,7 +43,7 @@ Result<data::LoadOptions> reading_of(const jobs::Job& job, const jobs::PartySect
 Result<data::LoadOptions> reading_raw(const jobs::Job& job, const jobs::PartySection& party, data::LabelUse labels) {
   PARLEY_TRY(data::LoadOptions options, reading_of(job, party));
   options.label_use = labels;
-  options.labels = job.objective.task == glm::Task::kLinear ? data::LabelKind::kReal : data::LabelKind::kClasses;
+  options.labels = glm::has_real_labels(job.objective.task) ? data::LabelKind::kReal : data::LabelKind::kClasses;
   if (labels == data::LabelUse::kNone) options.label.clear();
   return options;
 }
@@ -60,10 +64,36 @@ Result<void> scale(const jobs::Job& job, PartyTable& table) {
   return {};
 }
 
+// Weights of classes that there are, counts that are counts, and records' weights where the algorithm takes them.
+Result<void> check_weights(const jobs::Job& job, const std::string& file, const data::Dataset& train) {
+  if (!train.weights.empty() && (job.privacy || !method_of(job).weighs_records() || !job.tables.empty()))
+    return fail(bad_input({file, 0, "weight"},
+                          job.privacy
+                              ? "a column of weights has no private form yet; make it type = \"ignore\""
+                              : job.algorithm + " does not weigh records; exact and newton do, or make the column "
+                                                "type = \"ignore\""));
+  if (!train.weights.empty() &&
+      std::all_of(train.weights.begin(), train.weights.end(), [](double w) { return w == 0; }))
+    return fail(bad_input({file, 0, "weight"}, "is 0 for every record: nothing counts"));
+  const std::size_t classes = train.labels.classes.size();
+  if (!job.labels.weights.empty() && classes > 0 && job.labels.weights.size() != classes)
+    return fail(bad_input({job.file, 0, "labels.weights"},
+                          fmt::format("needs a number for each of the {} classes", classes),
+                          fmt::format("{} of them", job.labels.weights.size())));
+  if (job.objective.task != glm::Task::kPoisson) return {};
+  for (const double y : train.labels.values)
+    if (!(y >= 0 && y <= glm::Poisson::kLargestRate))
+      return fail(bad_input({file, 0, job.labels.column.empty() ? "label" : job.labels.column},
+                            "is a count or another number from 0 to e^20 where the task is poisson",
+                            job.privacy ? "" : fmt::format("{}", y)));
+  return {};
+}
+
 Result<void> check_trainable(const jobs::Job& job, const std::string& file, const data::Dataset& train) {
   if (train.rows() < 2)
     return fail(bad_input({file, 0, ""}, "training needs at least two rows", fmt::format("{} left", train.rows())));
   if (train.features.cols() == 0) return fail(bad_input({file, 0, ""}, "holds no feature column"));
+  PARLEY_CHECK(check_weights(job, file, train));
   return check_two_classes(job, file, train);
 }
 
@@ -71,12 +101,31 @@ Result<void> check_trainable(const jobs::Job& job, const std::string& file, cons
 
 Result<void> check_two_classes(const jobs::Job& job, const std::string& file, const data::Dataset& train) {
   // In a private run a single record must not decide whether there is a model.
-  if (job.objective.task == glm::Task::kLinear || job.privacy) return {};
+  if (glm::has_real_labels(job.objective.task) || job.privacy) return {};
   const double first = train.labels.values.front();
   for (const double label : train.labels.values)
     if (label != first) return {};
   return fail(bad_input({file, 0, train.schema.format == data::Format::kLibsvm ? "label" : job.labels.column},
                         "the training rows hold one class only; a classifier needs two"));
+}
+
+std::vector<double> weights_of(const jobs::Job& job, const data::Dataset& table) {
+  std::vector<double> weights = table.weights;
+  if (!jobs::weighs_classes(job)) return weights;
+  const bool two = job.objective.task != glm::Task::kSoftmax;
+  const auto class_of = [&](double label) { return two ? (label > 0 ? 1U : 0U) : static_cast<std::size_t>(label); };
+  std::vector<double> of_class = job.labels.weights;
+  if (job.labels.balanced) {
+    of_class.assign(std::max<std::size_t>(2, table.labels.classes.size()), 0.0);
+    for (const double label : table.labels.values) of_class[class_of(label)] += 1;
+    double present = 0;
+    for (const double rows : of_class) present += rows > 0 ? 1 : 0;
+    for (double& rows : of_class)
+      if (rows > 0) rows = static_cast<double>(table.rows()) / (present * rows);
+  }
+  if (weights.empty()) weights.assign(table.rows(), 1.0);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= of_class[class_of(table.labels.values[i])];
+  return weights;
 }
 
 PartySource files_of(const jobs::PartySection& party) {
@@ -141,6 +190,7 @@ Result<PartyTable> read_alike(const jobs::Job& job, int number, const PartySourc
   if (table.train.rows() < 1)
     return fail(bad_input({source.train.name(), 0, ""}, "training needs at least one row", "0 left"));
   number_labels(classes, table.train.labels);
+  PARLEY_CHECK(check_weights(job, source.train.name(), table.train));
   if (table.test) number_labels(classes, table.test->labels);
   PARLEY_CHECK(scale(job, table));
   return table;

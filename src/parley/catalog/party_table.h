@@ -51,6 +51,9 @@ struct PartyTable {
   std::vector<data::KeyColumns> keys;  // of `train`, digests: as the job numbers the keys of the table
 };
 
+// What each record of a table weighs: by its class, and by its own weight. Empty: all the same.
+std::vector<double> weights_of(const jobs::Job& job, const data::Dataset& table);
+
 // The table of a job's only party.
 Result<PartyTable> read_alone(const jobs::Job& job, const PartySource& source);
 

@@ -77,11 +77,16 @@ jobs::Partition Method::partition() const {
   return row_.partition;
 }
 
+bool Method::weighs_records() const {
+  return row_.weighs_records;
+}
+
 void Method::check(Toml& toml, const jobs::Job& job) const {
   if (job.labels.noise && !row_.noisy_labels)
     toml.table("labels").reject(
         "privacy", fmt::format("only {} learn from labels that left with noise", listed(&Row::noisy_labels, ", ")));
   if (job.privacy && toml.has("privacy")) jobs::check_join_unit(toml, job);
+  check_model(toml, job);
   if (!jobs::protects_records(job)) return;
   if (job.privacy->smoothness == privacy::Smoothness::kPrivate && !row_.private_smoothness)
     toml.table("privacy").reject("smoothness", fmt::format("only {} take steps by smoothness constants; use \"bounds\"",
@@ -91,6 +96,33 @@ void Method::check(Toml& toml, const jobs::Job& job) const {
                 fmt::format("{} has no private form{}; these have: {}; without the [privacy] section the run "
                             "is not private and says so",
                             row_.name, row_.private_instead, listed(&Row::can_be_private, ", ")));
+}
+
+// Models that some algorithms learn, and that are not learnt privately.
+void Method::check_model(Toml& toml, const jobs::Job& job) const {
+  struct Wanted {
+    bool asked, able;
+    const char *section, *key, *what;
+    bool Row::*by;
+  };
+  const bool alone = job.tables.empty();
+  const Wanted all[] = {
+      {job.objective.task == glm::Task::kPoisson, row_.counts && alone, "job", "task", "takes counts", &Row::counts},
+      {jobs::weighs_classes(job), row_.weighs_records && alone, "labels", "weights", "weighs classes",
+       &Row::weighs_records},
+      {job.inference, row_.infers && alone, "model", "inference", "tells standard errors", &Row::infers}};
+  for (const Wanted& wanted : all) {
+    if (!wanted.asked) continue;
+    if (job.privacy)
+      toml.table(wanted.section)
+          .reject(wanted.key, wanted.by == &Row::infers
+                                  ? "is not available in a private run: intervals would have to hold the noise too"
+                                  : "has no private form yet: nothing is proved about what it would release");
+    else if (!wanted.able)
+      toml.table(wanted.section)
+          .reject(wanted.key, fmt::format("{} does not do this{}; what {}: {}", row_.name,
+                                          alone ? "" : " over tables that join", wanted.what, listed(wanted.by, ", ")));
+  }
 }
 
 const Method& method_of(const jobs::Job& job) {

@@ -70,8 +70,9 @@ Result<void> check_files_differ(const jobs::Job& job, const Sources& sources) {
   return {};
 }
 
-algorithms::RowShare Rows::share_of(const jobs::Job&, const PartyTable& table) {
-  return {table.number, table.features, table.train.labels.values, table.terms.get(), table.peers};
+algorithms::RowShare Rows::share_of(const jobs::Job& job, const PartyTable& table) {
+  return {table.number,      table.features, table.train.labels.values, table.terms.get(), weights_of(job, table.train),
+          table.peers};
 }
 
 Result<void> Rows::check(const jobs::Job& job) const {
@@ -186,7 +187,7 @@ Result<Federation::Scores> Rows::scores(std::span<const models::Trained> parts,
   const std::size_t outputs = model.outputs();
   Scores all;
   for (const data::Dataset* table : tables)
-    all.labels.insert(all.labels.end(), table->labels.values.begin(), table->labels.values.end());
+    all.labels.insert(all.labels.end(), table->labels.truth().begin(), table->labels.truth().end());
   all.margins.resize(outputs * all.labels.size());
   std::size_t at = 0;
   for (const data::Dataset* table : tables) {

@@ -50,7 +50,7 @@ int number_of(const jobs::Job& job, const std::string& party) {
 
 // Parties without labels learn the classes' names from the job alone, and else number them.
 std::vector<std::string> classes_of(const jobs::Job& job, const jobs::Introduction& party, std::size_t outputs) {
-  if (job.objective.task == glm::Task::kLinear) return {};
+  if (glm::has_real_labels(job.objective.task)) return {};
   if (!party.classes.empty()) return party.classes;
   if (outputs == 1) return {"-1", "+1"};
   std::vector<std::string> names;

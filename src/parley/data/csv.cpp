@@ -11,6 +11,8 @@
 
 #include "parley/core/text.h"
 #include "parley/core/threads.h"
+#include "parley/data/csv_levels.h"
+#include "parley/data/foreign.h"
 #include "parley/data/labels.h"
 #include "parley/linalg/builder.h"
 
@@ -25,6 +27,7 @@ Result<CsvLayout> look_ahead(ChunkReader& reader, const std::string& file_name, 
   constexpr std::size_t kRecordsToSee = 4;
   for (std::size_t wanted = std::size_t{1} << 17;; wanted *= 4) {
     PARLEY_TRY(std::string_view start, reader.peek(wanted));
+    PARLEY_CHECK(refuse_foreign(start, file_name));
     if (start.substr(0, 3) == "\xef\xbb\xbf") {
       reader.skip(3);  // a byte-order mark
       PARLEY_TRY(start, reader.peek(0));
@@ -35,32 +38,6 @@ Result<CsvLayout> look_ahead(ChunkReader& reader, const std::string& file_name, 
     if (!layout && !is_whole) continue;
     return layout;
   }
-}
-
-// Levels of an open category over all chunks, and what each chunk's codes become.
-struct MergedLevels {
-  std::vector<std::string> names;
-  std::vector<std::vector<Index>> code_of;  // by chunk, then by the chunk's code
-};
-
-template <class TableOf, class NameOf>
-MergedLevels merge_levels(const std::vector<CsvChunk>& chunks, const TableOf& table_of, const NameOf& name_of) {
-  LevelTable all;
-  MergedLevels merged;
-  for (const auto& chunk : chunks) {
-    std::vector<Index> codes;
-    for (const auto& level : table_of(chunk).names()) codes.push_back(all.add(name_of(level)));
-    merged.code_of.push_back(std::move(codes));
-  }
-  const std::vector<std::size_t> order = level_order(all.names());
-  std::vector<Index> place(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    place[order[k]] = static_cast<Index>(k);
-    merged.names.push_back(all.names()[order[k]]);
-  }
-  for (auto& codes : merged.code_of)
-    for (Index& code : codes) code = place[static_cast<std::size_t>(code)];
-  return merged;
 }
 
 // Bytes of columns that are filled in one go: a large page, which is in memory whole from its first byte on.
@@ -89,7 +66,10 @@ class Assembly {
     if (landing_ != nullptr) close_up();
     PARLEY_CHECK(build_features());
     PARLEY_CHECK(build_labels());
-    for (auto& chunk : chunks_) std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+    for (auto& chunk : chunks_) {
+      std::move(chunk.ids.begin(), chunk.ids.end(), std::back_inserter(table_.data.ids));
+      table_.data.weights.insert(table_.data.weights.end(), chunk.weights.begin(), chunk.weights.end());
+    }
     gather_keys();
     write_notes();
     table_.data.schema = table_.plan.schema;
@@ -123,6 +103,10 @@ class Assembly {
       names_.push_back(column.name);
       bounds_.push_back(column.kind == CellKind::kBoolean ? 1.0
                                                           : std::max(std::abs(column.lower), std::abs(column.upper)));
+      if (!column.has_indicator()) continue;
+      build_numbers(column.indicator, builder);
+      names_.push_back(column.name + "=(missing)");
+      bounds_.push_back(1.0);
     }
     fill_waiting();
     gathered_ = {};
@@ -226,6 +210,16 @@ class Assembly {
     builder.append_dense(gathered_);
   }
 
+  // Rows of each level, by its code; of the gathered column.
+  std::vector<std::size_t> rows_of(const MergedLevels& merged) const {
+    std::vector<std::size_t> rows(merged.names.size());
+    const double* next = gathered_.data();
+    for (std::size_t c = 0; c < chunks_.size(); ++c)
+      for (std::size_t i = 0; i < chunks_[c].rows; ++i, ++next)
+        if (*next >= 0) ++rows[static_cast<std::size_t>(merged.code_of[c][static_cast<std::size_t>(*next)])];
+    return rows;
+  }
+
   Result<void> build_category(std::size_t j, linalg::ColumnsBuilder& builder) {
     const CsvColumn& column = table_.plan.columns[j];
     ColumnSchema& declared = table_.plan.schema.columns[column.schema];
@@ -246,7 +240,8 @@ class Assembly {
         table_.overflowed[j] = true;
         return {};
       }
-      declared.levels = merged.names;
+      if (declared.min_count > 0) put_rare_last(rows_of(merged), declared, merged);
+      if (declared.rare.empty()) declared.levels = merged.names;
       declared.confirmed = false;
       // The next file gets the same columns: without a missing cell here there is no column for one.
       if (column.missing == Missing::kLevel && table_.counts[j].missing == 0) declared.missing = Missing::kZero;
@@ -264,8 +259,10 @@ class Assembly {
         return {};
       }
     }
+    // Levels, then what the rare ones share, then what is missing.
     const std::vector<std::string>& levels = declared.levels;
     const auto listed = static_cast<Index>(levels.size());
+    const Index other = declared.has_other() ? 1 : 0;
     const bool missing_level =
         column.missing == Missing::kLevel && (table_.counts[j].missing > 0 || !column.open_levels);
     std::vector<Index> codes;
@@ -273,14 +270,16 @@ class Assembly {
     const double* next = gathered_.data();
     for (std::size_t c = 0; c < chunks_.size(); ++c)
       for (std::size_t i = 0; i < chunks_[c].rows; ++i) {
-        const auto code = static_cast<Index>(*next++);
+        auto code = static_cast<Index>(*next++);
+        if (code >= 0 && !code_of.empty()) code = code_of[c][static_cast<std::size_t>(code)];
         if (code == kMissingLevel)
-          codes.push_back(listed);
+          codes.push_back(listed + other);
         else
-          codes.push_back(code < 0 || code_of.empty() ? code : code_of[c][static_cast<std::size_t>(code)]);
+          codes.push_back(code == kOtherLevel || code >= listed ? listed : code);
       }
-    builder.append_categories(codes, listed + (missing_level ? 1 : 0));
+    builder.append_categories(codes, listed + other + (missing_level ? 1 : 0));
     for (const auto& level : levels) names_.push_back(column.name + "=" + level);
+    if (other > 0) names_.push_back(column.name + "=(other)");
     if (missing_level) names_.push_back(column.name + "=(missing)");
     bounds_.resize(names_.size(), 1.0);
     table_.levels[j] = levels;
@@ -313,6 +312,8 @@ class Assembly {
     }
     table_.levels[static_cast<std::size_t>(at - table_.plan.columns.begin())] = raw.names;
     if (table_.plan.lenient) return {};
+    if (at->kind == CellKind::kRealLabel) move_to_bounds(raw.values, at->lower, at->upper, table_.data.labels);
+    std::vector<double> as_read = std::move(table_.data.labels.as_read);
     LabelRules rules{.kind = options_.labels,
                      .positive = options_.positive,
                      .classes = options_.classes,
@@ -330,6 +331,7 @@ class Assembly {
     if (at->kind == CellKind::kClassLabel && !at->open_levels && !options_.absent_classes) drop_absent_classes(raw);
     PARLEY_TRY(auto labels, make_labels(std::move(raw), rules));
     table_.data.labels = std::move(labels.labels);
+    table_.data.labels.as_read = std::move(as_read);
     table_.data.notes.insert(table_.data.notes.end(), labels.notes.begin(), labels.notes.end());
     return {};
   }
@@ -347,21 +349,6 @@ class Assembly {
         chunk.keys[column.key] = {};
       }
     }
-  }
-
-  // Classes that are listed but have no row must not hide that only one class is there.
-  static void drop_absent_classes(RawLabels& raw) {
-    std::vector<double> place(raw.names.size(), -1);
-    std::vector<std::string> present;
-    for (double& value : raw.values) {
-      double& at = place[static_cast<std::size_t>(value)];
-      if (at < 0) {
-        at = static_cast<double>(present.size());
-        present.push_back(raw.names[static_cast<std::size_t>(value)]);
-      }
-      value = at;
-    }
-    raw.names = std::move(present);
   }
 
   void write_notes() {

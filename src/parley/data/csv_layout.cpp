@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <set>
@@ -314,6 +315,24 @@ Result<CsvLayout> find_layout(std::string_view start, bool is_whole, const std::
   }
   PARLEY_CHECK(check_names(layout, {file_name, layout.data_line - 1, ""}));
   return layout;
+}
+
+// A register of bytes at a time.
+std::size_t count_lines(std::string_view text) {
+  constexpr std::size_t kLanes = 32;
+  constexpr std::size_t kMostTurns = 255;  // that a byte can count
+  std::size_t lines = text.empty() || text.back() == '\n' ? 0 : 1;
+  const char* p = text.data();
+  for (std::size_t left = text.size() / kLanes; left > 0;) {
+    std::uint8_t found[kLanes] = {};
+    const std::size_t turns = std::min(left, kMostTurns);
+    for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
+    for (const std::uint8_t count : found) lines += count;
+    left -= turns;
+  }
+  return lines + static_cast<std::size_t>(std::count(p, text.data() + text.size(), '\n'));
 }
 
 }  // namespace parley::data

@@ -55,6 +55,9 @@ class CellCursor {
   std::string unquoted_;
 };
 
+// Line feeds, and one more when the text ends without: at least as many as records.
+std::size_t count_lines(std::string_view text);
+
 // Longest prefix of whole records, for RecordCut; comment is '\0' when there is none.
 std::size_t cut_at_record(std::string_view text, char delimiter, char comment);
 

@@ -85,8 +85,23 @@ SampledCells sampled(const CsvLayout& layout, std::size_t j, const TextSet& miss
   return cells;
 }
 
-// The type of column j as the sample has it: a number when most cells are numbers, else a category.
-ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing,
+// How the cells of a column are written that are all dates; of two ways the first.
+std::optional<DateFormat> sampled_dates(const CsvLayout& layout, std::size_t j, const TextSet& missing) {
+  for (const DateFormat format : {DateFormat::kYearMonthDay, DateFormat::kMonthDayYear, DateFormat::kDayMonthYear}) {
+    std::size_t dates = 0;
+    const bool all = std::all_of(layout.sample.begin(), layout.sample.end(), [&](const auto& record) {
+      if (j >= record.size() || missing.contains(record[j])) return true;
+      ++dates;
+      return parse_date(record[j], format).has_value();
+    });
+    if (all && dates > 0) return format;
+  }
+  return std::nullopt;
+}
+
+// The type of column j as the sample has it: a number when most cells are numbers, else a category. Whoever describes a
+// table is told of dates too.
+ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet& missing, bool lenient,
                           std::vector<std::string>& notes) {
   ColumnSchema column;
   column.name = layout.names[j];
@@ -96,6 +111,10 @@ ColumnSchema guess_column(const CsvLayout& layout, std::size_t j, const TextSet&
     notes.push_back(fmt::format("column '{}' is empty and was left out", printable(column.name)));
   } else if (cells.are_numbers()) {
     column.type = ColumnType::kNumber;
+  } else if (const auto format = sampled_dates(layout, j, missing); lenient && format) {
+    column.type = ColumnType::kDate;
+    column.date_format = *format;
+    column.confirmed = false;
   } else {
     column.type = ColumnType::kCategory;
     column.missing = Missing::kLevel;
@@ -117,7 +136,7 @@ ColumnSchema known_column(const CatalogueColumn& known) {
 }
 
 Schema guess_schema(const CsvLayout& layout, const LoadOptions& options, Schema schema, const TextSet& missing,
-                    std::vector<std::string>& notes) {
+                    bool lenient, std::vector<std::string>& notes) {
   bool has_id = false;
   for (std::size_t j = 0; j < layout.names.size(); ++j) {
     if (layout.header && !has_id && is_id_name(layout.names[j])) {
@@ -131,7 +150,7 @@ Schema guess_schema(const CsvLayout& layout, const LoadOptions& options, Schema 
       schema.columns.push_back(known_column(*known));
       continue;
     }
-    schema.columns.push_back(guess_column(layout, j, missing, notes));
+    schema.columns.push_back(guess_column(layout, j, missing, lenient, notes));
     // A first column without a name is the row number of the program that wrote the table.
     if (j == 0 && layout.header && layout.names[0] == "column1" && schema.columns.back().type == ColumnType::kNumber) {
       schema.columns.back().type = ColumnType::kIgnore;
@@ -216,14 +235,40 @@ Result<void> declare_keys(const LoadOptions& options, const std::vector<std::str
   return {};
 }
 
+bool may_be_feature(ColumnType type) {
+  return type == ColumnType::kNumber || type == ColumnType::kInteger || type == ColumnType::kDate ||
+         type == ColumnType::kCategory || type == ColumnType::kBoolean;
+}
+
+// Columns that the job does not want are left out, as if the schema ignored them.
+Result<void> choose_columns(const LoadOptions& options, const std::string& file_name, CsvPlan& plan) {
+  std::vector<std::string> names;
+  for (const ColumnSchema& column : plan.schema.columns) names.push_back(column.name);
+  for (const auto& [key, wanted] : {std::pair{"data.include", &options.include}, {"data.exclude", &options.exclude}})
+    for (const std::string& name : *wanted)
+      if (!options.columns_lie_apart && !is_among(names, name))
+        return fail(bad_input({file_name, 0, key}, "names a column that is not there" + suggestion(name, names), name));
+  for (ColumnSchema& column : plan.schema.columns) {
+    const bool wanted =
+        (options.include.empty() || is_among(options.include, column.name)) && !is_among(options.exclude, column.name);
+    if (!wanted && may_be_feature(column.type)) column = {.name = column.name, .type = ColumnType::kIgnore};
+  }
+  return {};
+}
+
 // How the cells of a column are read.
 CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const LoadOptions& options) {
   CsvColumn column;
   column.name = declared.name;
   column.missing = declared.missing;
   column.missing_value = declared.missing == Missing::kValue ? declared.missing_value : 0.0;
+  if ((declared.missing == Missing::kMiddle || declared.missing == Missing::kIndicator) && declared.bound())
+    column.missing_value = 0.5 * *declared.lower + 0.5 * *declared.upper;
+  column.date_format = declared.date_format;
   column.refuse_out_of_bounds = schema.out_of_bounds == OutOfBounds::kRefuse;
-  column.ignore_unknown = declared.unknown == UnknownLevel::kIgnore;
+  column.unknown = declared.unknown;
+  if (column.unknown == UnknownLevel::kByUse)
+    column.unknown = options.for_a_model ? UnknownLevel::kIgnore : UnknownLevel::kRefuse;
   const auto within = [&](std::optional<double> otherwise) {
     if (declared.bound()) {
       column.lower = *declared.lower;
@@ -242,6 +287,10 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
       column.kind = CellKind::kInteger;
       within(schema.bound ? schema.bound : options.bound);
       break;
+    case ColumnType::kDate:
+      column.kind = CellKind::kDate;
+      within(std::nullopt);
+      break;
     case ColumnType::kBoolean:
       column.kind = CellKind::kBoolean;
       // Words that were found in one table stand for others that mean the same in the next.
@@ -251,7 +300,8 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
     case ColumnType::kCategory:
       column.kind = CellKind::kCategory;
       column.levels = LevelTable(declared.levels);
-      column.open_levels = declared.levels.empty();
+      column.open_levels = declared.levels.empty() && declared.rare.empty();
+      for (const std::string& level : declared.rare) column.levels.add(level);
       break;
     case ColumnType::kLabel:
       if (options.labels == LabelKind::kReal) {
@@ -262,6 +312,10 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
         column.levels = LevelTable(known_classes(declared, options));
         column.open_levels = column.levels.size() == 0;
       }
+      break;
+    case ColumnType::kWeight:
+      column.kind = options.for_a_model ? CellKind::kSkip : CellKind::kWeight;
+      within(std::nullopt);
       break;
     case ColumnType::kId:
       column.kind = CellKind::kId;
@@ -334,6 +388,7 @@ Result<std::vector<std::size_t>> match(const CsvLayout& layout, const Schema& sc
     const ColumnType type = schema.columns[k].type;
     const bool may_lack = type == ColumnType::kIgnore || (type == ColumnType::kLabel && label_may_lack) ||
                           (type == ColumnType::kId && options.id_may_lack) ||
+                          (type == ColumnType::kWeight && options.for_a_model) ||
                           (type == ColumnType::kKey && !is_among(options.keys, known[k]));
     if (!may_lack && std::find(positions.begin(), positions.end(), k) == positions.end())
       return fail(bad_input({file_name, layout.data_line - 1, "header"},
@@ -390,7 +445,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
   plan.empty_is_missing = plan.missing_markers.contains(std::string_view());
   plan.guessed = plan.schema.columns.empty();
   if (plan.guessed)
-    plan.schema = guess_schema(layout, options, std::move(plan.schema), plan.missing_markers, plan.notes);
+    plan.schema = guess_schema(layout, options, std::move(plan.schema), plan.missing_markers, lenient, plan.notes);
   if (plan.guessed) PARLEY_CHECK(check_commas(layout, plan, file_name, plan.notes));
   PARLEY_TRY(const auto positions, match(layout, plan.schema, options, plan.missing_markers, file_name));
   std::vector<bool> mostly_numbers;
@@ -411,6 +466,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     }
   }
   PARLEY_CHECK(declare_keys(options, names, file_name, plan));
+  PARLEY_CHECK(choose_columns(options, file_name, plan));
 
   for (const std::size_t position : positions) {
     const ColumnSchema& declared = plan.schema.columns[position];
@@ -422,13 +478,17 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
     if (lenient && column.missing == Missing::kError && column.kind != CellKind::kId)
       column.missing = column.kind == CellKind::kClassLabel ? Missing::kDropRow : Missing::kZero;
     plan.has_label = plan.has_label || column.kind == CellKind::kRealLabel || column.kind == CellKind::kClassLabel;
+    plan.has_weight = plan.has_weight || column.kind == CellKind::kWeight;
     plan.has_id = plan.has_id || column.kind == CellKind::kId;
     if (column.kind == CellKind::kCategory) column.category = plan.categories++;
     if (column.kind == CellKind::kKey) column.key = plan.keys++;
     plan.columns.push_back(std::move(column));
   }
-  for (const std::size_t j : plan.by_schema())
-    if (plan.columns[j].is_feature()) plan.columns[j].slot = plan.slots++;
+  for (const std::size_t j : plan.by_schema()) {
+    CsvColumn& column = plan.columns[j];
+    if (column.is_feature()) column.slot = plan.slots++;
+    if (column.has_indicator()) column.indicator = plan.slots++;
+  }
   return plan;
 }
 

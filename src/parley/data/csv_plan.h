@@ -47,28 +47,44 @@ inline constexpr std::size_t kMostFoundLevels = 1000;
 // Likewise classes of a label.
 inline constexpr std::size_t kMostFoundClasses = 10000;
 
-enum class CellKind { kSkip, kNumber, kInteger, kBoolean, kCategory, kRealLabel, kClassLabel, kId, kKey };
+enum class CellKind {
+  kSkip,
+  kNumber,
+  kInteger,
+  kDate,
+  kBoolean,
+  kCategory,
+  kRealLabel,
+  kClassLabel,
+  kWeight,
+  kId,
+  kKey
+};
 
 struct CsvColumn {
   std::string name;
   CellKind kind = CellKind::kSkip;
-  std::size_t slot = 0;      // of features: place in a packed row, ascending in schema order
-  std::size_t category = 0;  // of categories: place among them
-  std::size_t key = 0;       // of keys: place among them
-  std::size_t schema = 0;    // position in CsvPlan::schema.columns
+  std::size_t slot = 0;       // of features: place in a packed row, ascending in schema order
+  std::size_t indicator = 0;  // of numbers whose missing cells have one: the slot after theirs
+  std::size_t category = 0;   // of categories: place among them
+  std::size_t key = 0;        // of keys: place among them
+  std::size_t schema = 0;     // position in CsvPlan::schema.columns
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   bool refuse_out_of_bounds = false;
   Missing missing = Missing::kError;
   double missing_value = 0;
-  LevelTable levels;
+  DateFormat date_format = DateFormat::kYearMonthDay;
+  LevelTable levels;         // and after them the rare ones
   bool open_levels = false;  // levels are collected from the file
-  bool ignore_unknown = false;
+  UnknownLevel unknown = UnknownLevel::kRefuse;
   bool mostly_numbers = false;  // as was found, for want of a schema
 
-  [[nodiscard]] bool is_number() const {
-    return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kBoolean;
+  [[nodiscard]] bool is_number() const { return is_measured() || kind == CellKind::kBoolean; }
+  [[nodiscard]] bool is_measured() const {
+    return kind == CellKind::kNumber || kind == CellKind::kInteger || kind == CellKind::kDate;
   }
+  [[nodiscard]] bool has_indicator() const { return is_measured() && missing == Missing::kIndicator; }
   [[nodiscard]] bool is_feature() const { return is_number() || kind == CellKind::kCategory; }
 };
 
@@ -79,6 +95,7 @@ struct CsvPlan {
   std::size_t categories = 0;
   std::size_t keys = 0;
   bool has_label = false;
+  bool has_weight = false;
   bool has_id = false;
   TextSet missing_markers;
   std::vector<double> missing_numbers;  // markers that are numbers, such as -999

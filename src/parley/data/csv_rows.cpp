@@ -74,6 +74,7 @@ class CsvRows {
       double* const lands = out.landing == nullptr ? nullptr : out.landing->column(column.slot);
       columns_[j] = lands != nullptr ? lands + out.line : values_ + column.slot * stride_;
       slots_[column.slot] = {columns_[j], lands != nullptr};
+      if (column.has_indicator()) slots_[column.indicator] = {values_ + column.indicator * stride_, false};
       const bool checked = column.refuse_out_of_bounds && (column.lower != -kUnbounded || column.upper != kUnbounded);
       if (column.kind == CellKind::kNumber && !checked && plan.missing_numbers.empty() && plain_delimiter)
         plain_[j] = columns_[j];
@@ -88,8 +89,7 @@ class CsvRows {
     out_.lines = cursor_.line_feeds();
     if (out_.error != nullptr) return;
     for (std::size_t j = 0; j < columns_.size(); ++j)
-      if (plan_.columns[j].kind == CellKind::kNumber || plan_.columns[j].kind == CellKind::kInteger)
-        finish_numbers(plan_.columns[j], out_.counts[j], columns_[j]);
+      if (plan_.columns[j].is_measured()) finish_numbers(plan_.columns[j], out_.counts[j], columns_[j]);
     out_.features = PackedColumns(slots_, out_.rows);
   }
 
@@ -121,6 +121,7 @@ class CsvRows {
       return true;
     }
     if (plan_.has_label) out_.labels.push_back(label_);
+    if (plan_.has_weight) out_.weights.push_back(weight_);
     if (plan_.has_id) out_.ids.push_back(std::move(id_));
     ++out_.rows;
     return true;
@@ -151,6 +152,10 @@ class CsvRows {
         value = std::clamp(value, column.lower, column.upper);
         ++counts.clipped;
       }
+    if (column.has_indicator()) {
+      double* const missing = values_ + column.indicator * stride_;
+      for (std::size_t i = 0; i < out_.rows; ++i) missing[i] = std::isnan(values[i]) ? 1 : 0;
+    }
     if (counts.missing > 0)
       for (double& value : all)
         if (std::isnan(value)) value = column.missing == Missing::kLevel ? kMissingLevel : column.missing_value;
@@ -184,6 +189,8 @@ class CsvRows {
         if (!parse_number_cell(column, counts, *value)) return false;
         return std::isnan(*value) || *value == std::nearbyint(*value) ||
                reject(column.name, "must be an integer", fmt::format("{}", *value));
+      case CellKind::kDate:
+        return parse_date_cell(column, counts, *value);
       case CellKind::kRealLabel:
         return parse_real_label(column, counts);
       case CellKind::kBoolean:
@@ -192,6 +199,8 @@ class CsvRows {
         return parse_category(column, counts, *value);
       case CellKind::kClassLabel:
         return parse_class(column, counts);
+      case CellKind::kWeight:
+        return parse_number_cell(column, counts, weight_) && check_weight(column, counts);
       case CellKind::kId:
         return parse_id(column, counts);
       case CellKind::kKey:
@@ -234,6 +243,8 @@ class CsvRows {
         value = 0;
         return true;
       case Missing::kValue:
+      case Missing::kMiddle:
+      case Missing::kIndicator:
         value = column.missing_value;
         return true;
       case Missing::kLevel:
@@ -287,6 +298,18 @@ class CsvRows {
     return check_bounds(column, value);
   }
 
+  bool parse_date_cell(const CsvColumn& column, CellCounts& counts, double& value) {
+    std::string_view cell;
+    if (!read_text(column, cell)) return false;
+    if (is_missing(cell)) return take_missing_number(column, counts, cell, value);
+    const auto days = parse_date(cell, column.date_format);
+    if (!days) return reject(column.name, "must be a date of the calendar, written as the schema says", cell);
+    value = *days;
+    return !column.refuse_out_of_bounds || (value >= column.lower && value <= column.upper) ||
+           reject(column.name,
+                  fmt::format("must lie between {} and {}", date_text(column.lower), date_text(column.upper)), cell);
+  }
+
   // After a number: is the cell over? Then go on to the next.
   bool pass_number_border() {
     if (cursor_.p_ != cursor_.end_ && *cursor_.p_ == layout_.delimiter && layout_.delimiter != kBlankRuns) [[likely]] {
@@ -315,8 +338,16 @@ class CsvRows {
     counts.smallest = std::min(counts.smallest, label_);
     counts.largest = std::max(counts.largest, label_);
     if (plan_.lenient && counts.whole) counts.whole = label_ == std::nearbyint(label_);
-    if (label_ >= column.lower && label_ <= column.upper) return true;
-    label_ = std::clamp(label_, column.lower, column.upper);
+    if (!(label_ >= column.lower && label_ <= column.upper)) ++counts.clipped;
+    return true;
+  }
+
+  // A missing one was refused by the schema's rule.
+  bool check_weight(const CsvColumn& column, CellCounts& counts) {
+    if (!(weight_ >= 0))
+      return reject(column.name, "is a record's weight, which must not be negative", fmt::format("{}", weight_));
+    if (weight_ <= column.upper && weight_ >= column.lower) return true;
+    weight_ = std::clamp(weight_, column.lower, column.upper);
     ++counts.clipped;
     return true;
   }
@@ -365,10 +396,10 @@ class CsvRows {
       return true;
     }
     if (!column.open_levels) {
-      if (!column.ignore_unknown)
+      if (column.unknown == UnknownLevel::kRefuse)
         return reject(column.name, "is not a level of this category" + suggestion(cell, column.levels.names()), cell);
       ++counts.unknown;
-      code = kNoLevel;
+      code = column.unknown == UnknownLevel::kOther ? kOtherLevel : kNoLevel;
       return true;
     }
     LevelTable& found = out_.found[column.category];
@@ -440,28 +471,11 @@ class CsvRows {
   std::vector<PackedColumns::Column> slots_;
   std::vector<double*> plain_;  // likewise, where any finite number will do
   double label_ = 0;
+  double weight_ = 1;
   std::string id_;
   bool drop_ = false;
   std::size_t cell_line_ = 0;
 };
-
-// A register of bytes at a time.
-std::size_t count_lines(std::string_view text) {
-  constexpr std::size_t kLanes = 32;
-  constexpr std::size_t kMostTurns = 255;  // that a byte can count
-  std::size_t lines = text.empty() || text.back() == '\n' ? 0 : 1;
-  const char* p = text.data();
-  for (std::size_t left = text.size() / kLanes; left > 0;) {
-    std::uint8_t found[kLanes] = {};
-    const std::size_t turns = std::min(left, kMostTurns);
-    for (std::size_t turn = 0; turn < turns; ++turn, p += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane)
-        found[lane] = static_cast<std::uint8_t>(found[lane] + (p[lane] == '\n' ? 1 : 0));
-    for (const std::uint8_t count : found) lines += count;
-    left -= turns;
-  }
-  return lines + static_cast<std::size_t>(std::count(p, text.data() + text.size(), '\n'));
-}
 
 void CellCounts::add(const CellCounts& other) {
   missing += other.missing;

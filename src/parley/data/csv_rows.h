@@ -30,6 +30,7 @@ struct CellCounts {
 
 inline constexpr linalg::Index kNoLevel = -1;
 inline constexpr linalg::Index kMissingLevel = -2;
+inline constexpr linalg::Index kOtherLevel = -3;
 
 struct CsvChunk : ParsedChunk {
   std::size_t line = 0;              // lines of records before it, at least as many as records
@@ -41,13 +42,11 @@ struct CsvChunk : ParsedChunk {
   std::vector<bool> overflowed;   // by category: more than kMostFoundLevels
   std::vector<double> labels;     // numbers, or positions of classes
   LevelTable classes;             // of an open label
+  std::vector<double> weights;
   std::vector<std::string> ids;
   std::vector<KeyText> keys;       // by key
   std::vector<CellCounts> counts;  // by file column
 };
-
-// Line feeds, and one more when the text ends without: at least as many as records.
-std::size_t count_lines(std::string_view text);
 
 using CsvWorkspace = std::vector<double>;  // features of a chunk, column after column
 

@@ -79,6 +79,8 @@ Dataset Dataset::select_rows(const std::vector<linalg::Index>& rows) const {
   chosen.labels.classes = labels.classes;
   for (const linalg::Index i : rows) {
     if (!labels.values.empty()) chosen.labels.values.push_back(labels.values[static_cast<std::size_t>(i)]);
+    if (!labels.as_read.empty()) chosen.labels.as_read.push_back(labels.as_read[static_cast<std::size_t>(i)]);
+    if (!weights.empty()) chosen.weights.push_back(weights[static_cast<std::size_t>(i)]);
     if (!ids.empty()) chosen.ids.push_back(ids[static_cast<std::size_t>(i)]);
   }
   for (const KeyText& key : keys) chosen.keys.push_back(key.select(rows));

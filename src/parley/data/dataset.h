@@ -44,6 +44,10 @@ class ColumnNames {
 struct Labels {
   std::vector<double> values;        // real; or -1/+1; or class number 0..K-1
   std::vector<std::string> classes;  // empty for real labels; {negative, positive}; or the K names
+  std::vector<double> as_read;       // real ones before they were moved to their bounds; empty where none was
+
+  // What a model is measured against: a bound serves training, and changes no truth.
+  [[nodiscard]] const std::vector<double>& truth() const { return as_read.empty() ? values : as_read; }
 };
 
 // The bound of a column for which none was declared.
@@ -55,6 +59,7 @@ struct Dataset {
   std::vector<double> bounds;      // public bound B_j of |x_ij|, kUnbounded where none was declared;
                                    // empty when nothing was declared at all
   Labels labels;                   // empty when the table has none
+  std::vector<double> weights;     // of the records, at least 0; empty where no column has them
   std::vector<std::string> ids;    // record ids, or empty
   std::vector<KeyText> keys;       // columns that tables join by, in schema order: text, never features
   std::vector<std::string> notes;  // what the reader wants a person to know (one line each)

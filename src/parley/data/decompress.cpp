@@ -257,12 +257,6 @@ Result<std::unique_ptr<ByteSource>> unpacking(std::unique_ptr<ByteSource> plain,
   if (starts(start, "\xff\xfe") || starts(start, "\xfe\xff"))
     return fail(bad_input({name, 0, ""}, "is UTF-16 text; save it as UTF-8"));
   if (starts(start, "BZh")) return refuse("bzip2");
-  if (starts(start, "PK\x03\x04")) return refuse("zip (and Excel)");
-  if (starts(start, "\x89HDF")) return refuse("HDF5");
-  if (starts(start, "PAR1")) return refuse("Parquet");
-  if (starts(start, "SQLite"))
-    return fail(
-        bad_input({name, 0, ""}, "is a database of SQLite: name one of its tables, as in sqlite:FILE?table=NAME"));
   return whole;
 }
 

@@ -37,6 +37,11 @@ std::string label_name(const std::string& wanted, const CsvTable& read) {
         std::find_if(columns.begin(), columns.end(), [&](const CsvColumn& c) { return c.name == wanted; });
     if (named == columns.end()) return wanted == "first" ? columns.front().name : columns.back().name;
   }
+  const bool counted =
+      !wanted.empty() && wanted.size() < 7 && wanted.find_first_not_of("0123456789") == wanted.npos &&
+      std::none_of(columns.begin(), columns.end(), [&](const CsvColumn& c) { return c.name == wanted; });
+  if (counted && std::stoul(wanted) >= 1 && std::stoul(wanted) <= columns.size())
+    return columns[std::stoul(wanted) - 1].name;
   if (!wanted.empty()) return wanted;
   std::string usual;
   for (const CsvColumn& column : columns) {
@@ -44,6 +49,41 @@ std::string label_name(const std::string& wanted, const CsvTable& read) {
     if (rank >= 0 && (usual.empty() || rank < label_rank(usual))) usual = column.name;
   }
   return usual;
+}
+
+// Whole years, which say little about the days that occur.
+void guess_date_bounds(ColumnSchema& column, double first, double last) {
+  const auto year = [](double day) { return date_text(day).substr(0, 4); };
+  column.lower = parse_date(year(first) + "-01-01", DateFormat::kYearMonthDay).value_or(std::floor(first));
+  column.upper = parse_date(year(last) + "-12-31", DateFormat::kYearMonthDay).value_or(std::ceil(last));
+  column.confirmed = false;
+}
+
+// What the numbers of a column are, beyond their range.
+void look_at_values(const linalg::Matrix& features, linalg::Index column, const CellCounts& counts,
+                    ColumnSummary& summary) {
+  std::set<double> seen;
+  const auto rows = static_cast<std::size_t>(features.rows());
+  std::size_t stored = 0;
+  std::vector<bool> taken;
+  const bool as_many = counts.whole && counts.missing == 0 && rows > 1 &&
+                       counts.largest - counts.smallest == static_cast<double>(rows - 1);
+  if (as_many) taken.resize(rows);
+  bool each_once = as_many;
+  const auto take = [&](double value) {
+    if (seen.size() <= kFewValues) seen.insert(value);
+    if (!as_many || value < counts.smallest || value > counts.largest) return;
+    const auto place = static_cast<std::size_t>(value - counts.smallest);
+    each_once = each_once && !taken[place];
+    taken[place] = true;
+  };
+  features.for_each_in_column(column, [&](linalg::Index, double value) {
+    take(value);
+    ++stored;
+  });
+  if (stored < rows) take(0);
+  summary.numbers_rows = each_once && rows - stored <= 1;
+  if (seen.size() <= kFewValues) summary.values.assign(seen.begin(), seen.end());
 }
 
 ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label, bool is_catalogued) {
@@ -63,6 +103,15 @@ ColumnSchema draft_column(const CsvTable& read, std::size_t j, bool is_label, bo
         column.kind == CellKind::kNumber && !(counts.whole && counts.largest - counts.smallest <= kClassRange);
     if (quantity && !is_empty) guess_bounds(draft, counts.smallest, counts.largest);
     draft.confirmed = draft.levels.empty() && !quantity && counts.missing == 0;
+    return draft;
+  }
+  if (column.kind == CellKind::kDate) {
+    draft.date_format = column.date_format;
+    if (is_empty)
+      draft.type = ColumnType::kIgnore;
+    else
+      guess_date_bounds(draft, counts.smallest, counts.largest);
+    if (counts.missing > 0) draft.missing = Missing::kZero;
     return draft;
   }
   const bool known = draft.type == ColumnType::kInteger;  // by a catalogue: others are numbers until they are whole
@@ -127,6 +176,9 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
     }
     summary.constant = counts.missing == 0 && about.rows > 1 &&
                        ((summary.has_range && counts.smallest == counts.largest) || summary.levels.size() == 1);
+    summary.many_words = read.overflowed[j];
+    if (const auto at = read.data.columns.find(names[j]); at && read.plan.columns[j].is_measured() && summary.has_range)
+      look_at_values(read.data.features, *at, counts, summary);
     if (read.overflowed[j])
       about.notes.push_back(
           fmt::format("column '{}' has more than {} different values: drafted as ignore (or is it an id?)",
@@ -134,6 +186,7 @@ Result<Description> describe_csv(const OpenBytes& open, const std::string& path,
     switch (draft.type) {
       case ColumnType::kNumber:
       case ColumnType::kInteger:
+      case ColumnType::kDate:
       case ColumnType::kBoolean:
         ++about.features;
         break;
@@ -173,6 +226,10 @@ Result<Description> describe_libsvm(const OpenBytes& open, const std::string& pa
                              .smallest = *least,
                              .largest = *most,
                              .constant = *least == *most && about.rows > 1});
+    std::set<double> seen;
+    for (const double y : data.labels.values)
+      if (seen.size() <= kFewValues) seen.insert(y);
+    if (seen.size() <= kFewValues) about.columns.back().values.assign(seen.begin(), seen.end());
     if (!whole || *most - *least > kClassRange)
       about.draft.label_bound =
           round_bound(std::max({std::abs(*least), std::abs(*most), std::numeric_limits<double>::min()}));
@@ -213,12 +270,16 @@ std::string range_or_levels(const ColumnSummary& column) {
     }
     return text;
   }
+  if (column.has_range && column.type == ColumnType::kDate)
+    return fmt::format("{} .. {}", date_text(column.smallest), date_text(column.largest));
   return column.has_range ? fmt::format("{:.6g} .. {:.6g}", column.smallest, column.largest) : "";
 }
 
 std::string drafted_bounds(const Description& about, const ColumnSummary& column) {
   if (const ColumnSchema* draft = about.draft.find(column.name); draft != nullptr && draft->lower)
-    return fmt::format("[{}, {}]", *draft->lower, *draft->upper);
+    return draft->type == ColumnType::kDate
+               ? fmt::format("[{}, {}]", date_text(*draft->lower), date_text(*draft->upper))
+               : fmt::format("[{}, {}]", *draft->lower, *draft->upper);
   if (about.format == Format::kLibsvm && column.type != ColumnType::kLabel && about.draft.bound)
     return fmt::format("[-{0}, {0}]", *about.draft.bound);
   return "";

@@ -19,7 +19,11 @@ struct ColumnSummary {
   double largest = 0;
   std::vector<std::string> levels;  // categories, and labels that are names
   bool constant = false;
+  std::vector<double> values;  // of numbers: all that occur, ascending, where they are few (kFewValues)
+  bool numbers_rows = false;   // whole numbers without a gap, each once
+  bool many_words = false;     // more different words than a category may have
 };
+inline constexpr std::size_t kFewValues = 100;
 
 struct Description {
   std::string file;
@@ -32,7 +36,8 @@ struct Description {
   std::vector<std::string> notes;
 };
 
-// `label` names the label column; empty: y, label, target or class when there is one.
+// `label` names the label column, by its name, its number from 1, first or last; empty: y, label, target or class when
+// there is one.
 Result<Description> describe(const std::string& path, const std::string& label = {});
 
 std::string table(const Description& description);  // for people

@@ -157,6 +157,15 @@ std::size_t find_class(const std::vector<std::string>& classes, const std::strin
   return static_cast<std::size_t>(std::find_if(classes.begin(), classes.end(), is_negative) - classes.begin());
 }
 
+std::size_t move_to_bounds(std::vector<double>& values, double lower, double upper, Labels& labels) {
+  const auto is_beyond = [&](double y) { return y < lower || y > upper; };
+  const auto beyond = static_cast<std::size_t>(std::count_if(values.begin(), values.end(), is_beyond));
+  if (beyond == 0) return 0;
+  labels.as_read = values;
+  for (double& y : values) y = std::clamp(y, lower, upper);
+  return beyond;
+}
+
 namespace {
 
 // The classes of a binary label without a list: 1 and what is not, by convention. Nothing of the data decides what they

@@ -38,6 +38,9 @@ struct LabelRules {
   Place place;                  // file and label column, for errors
 };
 
+// Values beyond their bounds become the bounds, and then `labels` keeps what they were.
+std::size_t move_to_bounds(std::vector<double>& values, double lower, double upper, Labels& labels);
+
 struct LabelsAndNotes {
   Labels labels;
   std::vector<std::string> notes;

@@ -249,12 +249,8 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
     data.notes.push_back(counted(totals.left_out, "value of columns that the training data do not have was left out",
                                  "values of columns that the training data do not have were left out"));
   if (use_labels) {
-    if (label_bound)
-      for (double& y : raw.values)
-        if (std::abs(y) > *label_bound) {
-          y = std::copysign(*label_bound, y);
-          ++data.clipped;
-        }
+    Labels before;
+    if (label_bound) data.clipped += move_to_bounds(raw.values, -*label_bound, *label_bound, before);
     PARLEY_TRY(auto labels, make_labels(std::move(raw), {.kind = options.labels,
                                                          .positive = options.positive,
                                                          .classes = options.classes,
@@ -262,6 +258,7 @@ Result<Dataset> read_libsvm(const OpenBytes& open, const std::string& file_name,
                                                          .negative = "-1",
                                                          .place = {file_name, 0, "label"}}));
     data.labels = std::move(labels.labels);
+    data.labels.as_read = std::move(before.as_read);
     data.notes.insert(data.notes.end(), labels.notes.begin(), labels.notes.end());
   }
   if (data.clipped > 0)

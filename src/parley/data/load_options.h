@@ -34,7 +34,11 @@ struct LoadOptions {
   std::vector<std::string> classes;   // fixed order (of a training set): other classes are errors
   // a class that no row has is allowed, if classes are listed or follow a convention (-1/1, 0/1)
   bool absent_classes = false;
-  bool id_may_lack = false;                // a table may lack the schema's id, which is not a feature
+  bool for_a_model = false;          // that is there: a level that it does not have is counted, and refused by rule
+  std::vector<std::string> include;  // columns that become features; empty: all
+  std::vector<std::string> exclude;  // columns that do not
+  bool columns_lie_apart = false;    // those are names of several tables' columns: this one need not have them
+  bool id_may_lack = false;          // a table may lack the schema's id, which is not a feature
   std::vector<CatalogueColumn> catalogue;  // of a database: types of columns where no schema names any
   std::vector<std::string> keys;           // columns that the table is joined by; others of type key are left out
   std::optional<double> bound;             // public bound of features that no schema bounds

@@ -70,7 +70,7 @@ Result<RawTable> RawTable::from_text(std::string text, const std::string& name, 
   if (table.text_.starts_with("\xEF\xBB\xBF")) table.text_.erase(0, 3);
   if (format == Format::kDetect && schema != nullptr) format = schema->format;
   if (format == Format::kDetect) {
-    PARLEY_TRY(format, sniff_format([&] { return open_bytes(std::string_view(table.text_), name); }));
+    PARLEY_TRY(format, sniff_format([&] { return open_bytes(std::string_view(table.text_), name); }, name));
   }
   table.libsvm_ = format == Format::kLibsvm;
   PARLEY_CHECK(table.libsvm_ ? table.find_libsvm_records() : table.find_csv_records(schema));

@@ -16,17 +16,17 @@ namespace {
 
 const Toml::Choices<ColumnType>& column_types() {
   static const Toml::Choices<ColumnType> kTypes = {
-      {"number", ColumnType::kNumber},   {"integer", ColumnType::kInteger}, {"category", ColumnType::kCategory},
-      {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId},           {"key", ColumnType::kKey},
-      {"label", ColumnType::kLabel},     {"ignore", ColumnType::kIgnore}};
+      {"number", ColumnType::kNumber},     {"integer", ColumnType::kInteger}, {"date", ColumnType::kDate},
+      {"category", ColumnType::kCategory}, {"boolean", ColumnType::kBoolean}, {"id", ColumnType::kId},
+      {"key", ColumnType::kKey},           {"label", ColumnType::kLabel},     {"weight", ColumnType::kWeight},
+      {"ignore", ColumnType::kIgnore}};
   return kTypes;
 }
 
 const Toml::Choices<Missing>& missing_rules() {
-  static const Toml::Choices<Missing> kRules = {{"error", Missing::kError},
-                                                {"zero", Missing::kZero},
-                                                {"drop-row", Missing::kDropRow},
-                                                {"level", Missing::kLevel},
+  static const Toml::Choices<Missing> kRules = {{"error", Missing::kError},      {"zero", Missing::kZero},
+                                                {"drop-row", Missing::kDropRow}, {"level", Missing::kLevel},
+                                                {"middle", Missing::kMiddle},    {"indicator", Missing::kIndicator},
                                                 {"no-match", Missing::kNoMatch}};
   return kRules;
 }
@@ -37,9 +37,17 @@ const Toml::Choices<OutOfBounds>& out_of_bounds_rules() {
 }
 
 const Toml::Choices<UnknownLevel>& unknown_level_rules() {
-  static const Toml::Choices<UnknownLevel> kRules = {{"refuse", UnknownLevel::kRefuse},
-                                                     {"ignore", UnknownLevel::kIgnore}};
+  static const Toml::Choices<UnknownLevel> kRules = {
+      {"refuse", UnknownLevel::kRefuse}, {"ignore", UnknownLevel::kIgnore}, {"other", UnknownLevel::kOther}};
   return kRules;
+}
+
+const Toml::Choices<DateFormat>& date_formats() {
+  static const Toml::Choices<DateFormat> kFormats = {{"YYYY-MM-DD", DateFormat::kYearMonthDay},
+                                                     {"DD.MM.YYYY", DateFormat::kDayMonthYear},
+                                                     {"MM/DD/YYYY", DateFormat::kMonthDayYear},
+                                                     {"YYYYMMDD", DateFormat::kCompact}};
+  return kFormats;
 }
 
 const Toml::Choices<Format>& formats() {
@@ -60,15 +68,30 @@ std::string_view word(const Toml::Choices<Value>& choices, const Value& value) {
 }
 
 bool numeric(ColumnType type) {
-  return type == ColumnType::kNumber || type == ColumnType::kInteger;
+  return type == ColumnType::kNumber || type == ColumnType::kInteger || type == ColumnType::kDate;
+}
+
+// Levels that share a column, and the rule that finds them.
+void check_rare(Toml& toml, const ColumnSchema& column) {
+  for (const char* key : {"rare", "min_count", "unknown_level"})
+    if (toml.has(key) && column.type != ColumnType::kCategory) toml.reject(key, "belongs to categories");
+  std::set<std::string> seen(column.levels.begin(), column.levels.end());
+  for (const auto& level : column.rare)
+    if (!seen.insert(level).second) toml.reject("rare", "a level is listed twice, here or in levels", level);
+  if (column.min_count > 0 && !column.levels.empty())
+    toml.reject("min_count",
+                "finds levels and how rare they are in the data, and levels states them: give one of them");
 }
 
 // The type of a column decides which of the other keys make sense.
 void check_column(Toml& toml, const ColumnSchema& column) {
-  const bool may_have_bounds = numeric(column.type) || column.type == ColumnType::kLabel;
+  // Whoever leaves a column out of a draft changes its type and nothing else.
+  if (column.type == ColumnType::kIgnore) return;
+  const bool may_have_bounds =
+      numeric(column.type) || column.type == ColumnType::kLabel || column.type == ColumnType::kWeight;
   if (!may_have_bounds)
     for (const char* key : {"lower", "upper", "bound"})
-      if (toml.has(key)) toml.reject(key, "bounds belong to numbers, integers and labels");
+      if (toml.has(key)) toml.reject(key, "bounds belong to numbers, integers, dates, labels and weights");
   if (column.lower && column.upper && *column.lower > *column.upper)
     toml.reject("upper", "must not be below lower", fmt::format("{}", *column.upper));
   if (column.lower.has_value() != column.upper.has_value())
@@ -90,8 +113,8 @@ void check_column(Toml& toml, const ColumnSchema& column) {
       toml.reject("levels", "a boolean has two levels, the false one first", std::to_string(column.levels.size()));
     if (column.levels.empty()) toml.reject("levels", "must not be empty");
   }
-  if (toml.has("unknown_level") && column.type != ColumnType::kCategory)
-    toml.reject("unknown_level", "belongs to categories");
+  check_rare(toml, column);
+  if (toml.has("date_format") && column.type != ColumnType::kDate) toml.reject("date_format", "belongs to dates");
 
   const auto missing_of = [&](std::initializer_list<Missing> allowed, std::string_view rule) {
     if (std::find(allowed.begin(), allowed.end(), column.missing) == allowed.end()) toml.reject("missing", rule);
@@ -99,6 +122,13 @@ void check_column(Toml& toml, const ColumnSchema& column) {
   switch (column.type) {
     case ColumnType::kNumber:
     case ColumnType::kInteger:
+    case ColumnType::kDate:
+      missing_of(
+          {Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow, Missing::kMiddle, Missing::kIndicator},
+          "must be error, zero, middle, indicator, drop-row or a number here");
+      if (column.missing == Missing::kMiddle && !column.bound())
+        toml.reject("missing", "needs bounds: it is the middle between them", "middle");
+      break;
     case ColumnType::kBoolean:
       missing_of({Missing::kError, Missing::kZero, Missing::kValue, Missing::kDropRow},
                  "must be error, zero, drop-row or a number here");
@@ -106,6 +136,11 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     case ColumnType::kCategory:
       missing_of({Missing::kError, Missing::kZero, Missing::kLevel, Missing::kDropRow},
                  "must be error, zero, drop-row or level here");
+      break;
+    case ColumnType::kWeight:
+      missing_of({Missing::kError}, "must be error here: a record without a weight is a mistake");
+      if (column.lower && *column.lower < 0)
+        toml.reject("lower", "a weight is not negative", fmt::format("{}", *column.lower));
       break;
     case ColumnType::kId:
     case ColumnType::kLabel:
@@ -128,6 +163,20 @@ void check_column(Toml& toml, const ColumnSchema& column) {
     toml.reject("missing", "must be 0 or 1 here", fmt::format("{}", column.missing_value));
 }
 
+// A date's bound is written as a date.
+void read_bound(Toml& toml, const char* key, ColumnType type, std::optional<double>& bound) {
+  const bool may_be_date = type == ColumnType::kDate || type == ColumnType::kIgnore;
+  if (!may_be_date || toml.kind(key) != Toml::Kind::kText) {
+    toml.number(key, bound);
+    return;
+  }
+  std::string text;
+  toml.text(key, text);
+  if (type == ColumnType::kIgnore) return;
+  bound = parse_date(text, DateFormat::kYearMonthDay);
+  if (!bound) toml.reject(key, "must be a date, as in \"2024-02-29\"", text);
+}
+
 ColumnSchema read_column(Toml& toml) {
   ColumnSchema column;
   toml.text("name", column.name);
@@ -136,8 +185,8 @@ ColumnSchema read_column(Toml& toml) {
   toml.choice("type", column.type, column_types());
   toml.require("type");
   if (column.type == ColumnType::kKey) column.missing = Missing::kNoMatch;
-  toml.number("lower", column.lower);
-  toml.number("upper", column.upper);
+  read_bound(toml, "lower", column.type, column.lower);
+  read_bound(toml, "upper", column.type, column.upper);
   double bound = 0;
   if (toml.number("bound", bound, above(0))) {
     if (column.lower || column.upper) toml.reject("bound", "give either bound, or lower and upper");
@@ -145,6 +194,9 @@ ColumnSchema read_column(Toml& toml) {
     column.upper = bound;
   }
   toml.texts("levels", column.levels);
+  toml.texts("rare", column.rare);
+  toml.integer("min_count", column.min_count, at_least(0));
+  toml.choice("date_format", column.date_format, date_formats());
   toml.boolean("confirmed", column.confirmed);
   bool center = false;
   if (toml.boolean("center", center)) column.center = center;
@@ -220,12 +272,20 @@ constexpr const char* kGuess = "  # a guess from the data: confirm it, then set 
 std::string column_toml(const ColumnSchema& column) {
   std::string out = fmt::format("\n[[column]]\nname = {}\ntype = \"{}\"\n", quoted(column.name), name(column.type));
   const char* const mark = column.confirmed ? "" : kGuess;
-  if (column.lower) out += fmt::format("lower = {}{}\n", written(*column.lower), mark);
-  if (column.upper) out += fmt::format("upper = {}{}\n", written(*column.upper), mark);
+  const auto bound = [&](double value) {
+    return column.type == ColumnType::kDate ? quoted(date_text(value)) : written(value);
+  };
+  if (column.lower) out += fmt::format("lower = {}{}\n", bound(*column.lower), mark);
+  if (column.upper) out += fmt::format("upper = {}{}\n", bound(*column.upper), mark);
   if (column.center) out += fmt::format("center = {}\n", *column.center);
+  if (column.date_format != DateFormat::kYearMonthDay)
+    out += fmt::format("date_format = \"{}\"{}\n", word(date_formats(), column.date_format), mark);
   if (!column.levels.empty()) out += fmt::format("levels = {}{}\n", list_of(column.levels), mark);
   if (!column.confirmed) out += "confirmed = false\n";
-  if (column.unknown == UnknownLevel::kIgnore) out += "unknown_level = \"ignore\"\n";
+  if (!column.rare.empty()) out += fmt::format("rare = {}{}\n", list_of(column.rare), mark);
+  if (column.min_count > 0) out += fmt::format("min_count = {}\n", column.min_count);
+  if (column.type == ColumnType::kCategory && column.unknown != UnknownLevel::kByUse)
+    out += fmt::format("unknown_level = \"{}\"\n", word(unknown_level_rules(), column.unknown));
   if (column.missing == Missing::kValue)
     out += fmt::format("missing = {}\n", written(column.missing_value));
   else if (column.missing != (column.type == ColumnType::kKey ? Missing::kNoMatch : Missing::kError))
@@ -260,7 +320,7 @@ std::vector<std::string> Schema::unconfirmed() const {
   std::vector<std::string> names;
   if (!confirmed) names.emplace_back("table");
   for (const auto& column : columns)
-    if (!column.confirmed) names.push_back(column.name);
+    if (!column.confirmed && column.type != ColumnType::kIgnore) names.push_back(column.name);
   return names;
 }
 
@@ -272,12 +332,17 @@ Result<Schema> parse_schema(std::string_view text, const std::string& file_name)
   std::set<std::string> seen;
   std::string label;
   std::string id;
+  std::string weight;
   for (Toml& section : toml.tables("column")) {
     ColumnSchema column = read_column(section);
     if (!seen.insert(column.name).second) section.reject("name", "is the name of an earlier column", column.name);
     if (column.type == ColumnType::kLabel) {
       if (!label.empty()) section.reject("type", "a table has one label; the first is '" + label + "'", column.name);
       label = column.name;
+    }
+    if (column.type == ColumnType::kWeight) {
+      if (!weight.empty()) section.reject("type", "a table has one weight; the first is '" + weight + "'", column.name);
+      weight = column.name;
     }
     if (column.type == ColumnType::kId) {
       if (!id.empty()) section.reject("type", "a table has one id; the first is '" + id + "'", column.name);

@@ -9,11 +9,13 @@
 //
 //   [[column]]
 //   name = "age"
-//   type = "integer"                # number | integer | category | boolean | id | key | label | ignore
+//   type = "integer"                # number | integer | date | category | boolean | id | key | label |
+//                                   # weight | ignore
 //   lower = 17                      # public bounds; or bound = B for [-B, B]
 //   upper = 90
 //   confirmed = true                # false: a guess from the data that a person has not confirmed
-//   missing = "error"               # error | zero | drop-row | a number | level (categories) | no-match (keys)
+//   missing = "error"               # error | zero | middle | indicator | drop-row | a number | level (categories) |
+//                                   # no-match (keys)
 //   center = true                   # whether scale = "bounds" takes the middle of the bounds off; absent: unless they
 //                                   # contain 0
 //
@@ -27,23 +29,31 @@
 #include <vector>
 
 #include "parley/core/result.h"
+#include "parley/data/date.h"
 
 namespace parley::data {
 
-enum class ColumnType { kNumber, kInteger, kCategory, kBoolean, kId, kKey, kLabel, kIgnore };
+enum class ColumnType { kNumber, kInteger, kDate, kCategory, kBoolean, kId, kKey, kLabel, kWeight, kIgnore };
 std::string_view name(ColumnType type);
 
 enum class Missing {
   kError,
-  kZero,     // the number 0; for a category: no level at all
-  kValue,    // ColumnSchema::missing_value
-  kDropRow,  // the row is left out, and counted
-  kLevel,    // categories: a level of its own, "column=(missing)"
-  kNoMatch,  // keys: it equals no other
+  kZero,       // the number 0; for a category: no level at all
+  kValue,      // ColumnSchema::missing_value
+  kDropRow,    // the row is left out, and counted
+  kLevel,      // categories: a level of its own, "column=(missing)"
+  kNoMatch,    // keys: it equals no other
+  kMiddle,     // the middle of the bounds
+  kIndicator,  // the middle, and one more column "column=(missing)" that is 1 in such rows
 };
 
 // What a category does with a level that is not in its list.
-enum class UnknownLevel { kRefuse, kIgnore };
+enum class UnknownLevel {
+  kByUse,  // nothing was stated: refused in a table that is trained on, ignored in one that is predicted
+  kRefuse,
+  kIgnore,  // the row has no level, and is counted
+  kOther,   // it counts as one of the rare levels
+};
 
 enum class OutOfBounds { kClip, kRefuse };
 
@@ -54,9 +64,12 @@ struct ColumnSchema {
   std::optional<double> upper;
   std::vector<std::string> levels;  // categories, in the order of their one-hot columns; booleans: {false, true};
                                     // labels: {negative, positive} or the classes
+  std::vector<std::string> rare;    // levels of a category that share one column, "column=(other)"
+  int min_count = 0;                // where no levels are stated: those of fewer rows are rare. Found in the data
+  DateFormat date_format = DateFormat::kYearMonthDay;
   Missing missing = Missing::kError;
   double missing_value = 0;
-  UnknownLevel unknown = UnknownLevel::kRefuse;
+  UnknownLevel unknown = UnknownLevel::kByUse;
   std::optional<bool> center;
   bool confirmed = true;
 
@@ -64,6 +77,7 @@ struct ColumnSchema {
   // The middle of the bounds of a number that scale = "bounds" takes it off; then it is divided by half their distance.
   [[nodiscard]] std::optional<double> middle() const;
   [[nodiscard]] double half_range() const { return 0.5 * (*upper - *lower); }
+  [[nodiscard]] bool has_other() const { return !rare.empty() || min_count > 0 || unknown == UnknownLevel::kOther; }
   bool operator==(const ColumnSchema&) const = default;
 };
 

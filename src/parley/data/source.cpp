@@ -117,19 +117,16 @@ Result<LabelsAndNotes> labels_of(const Arrays& arrays, const std::string& name, 
     return fail(bad_input({name, 0, "labels"}, "are missing: one for each row"));
   }
   RawLabels raw{{arrays.labels.begin(), arrays.labels.end()}, {}};
-  if (options.labels == LabelKind::kReal) {
-    const double bound = options.label_bound.value_or(kUnbounded);
-    for (double& label : raw.values) {
-      if (std::abs(label) <= bound) continue;
-      label = std::copysign(bound, label);
-      ++clipped;
-    }
-  }
-  return make_labels(std::move(raw), {.kind = options.labels,
-                                      .positive = options.positive,
-                                      .classes = options.classes,
-                                      .absent_classes = options.absent_classes,
-                                      .place = {name, 0, "labels"}});
+  Labels before;
+  if (options.labels == LabelKind::kReal && options.label_bound)
+    clipped += move_to_bounds(raw.values, -*options.label_bound, *options.label_bound, before);
+  PARLEY_TRY(LabelsAndNotes made, make_labels(std::move(raw), {.kind = options.labels,
+                                                               .positive = options.positive,
+                                                               .classes = options.classes,
+                                                               .absent_classes = options.absent_classes,
+                                                               .place = {name, 0, "labels"}}));
+  made.labels.as_read = std::move(before.as_read);
+  return made;
 }
 
 Result<Dataset> load_arrays(const Arrays& arrays, const std::string& name, const LoadOptions& options) {

@@ -45,7 +45,7 @@ Schema schema_of_text(const std::string& address, Schema schema) {
 
 Result<Format> format_of_text(const std::string& address) {
   if (is_database(address)) return Format::kCsv;
-  return sniff_format([&] { return open_bytes(address); });
+  return sniff_format([&] { return open_bytes(address); }, address);
 }
 
 Result<std::vector<std::string>> column_names(const std::string& address, const Schema& schema) {

@@ -53,6 +53,19 @@ struct SquaredHingeRow {
   static PARLEY_ALWAYS_INLINE double second(double m, double y) { return y * m < 1.0 ? 2.0 : 0.0; }
 };
 
+struct PoissonRow {
+  static PARLEY_ALWAYS_INLINE double rate(double m) {
+    const double below = m - Poisson::kLargestLogRate;
+    return Poisson::kLargestRate * exp_of_nonpositive(below < 0 ? below : 0.0);
+  }
+  static PARLEY_ALWAYS_INLINE double value(double m, double y) {
+    const double above = m - Poisson::kLargestLogRate;
+    return rate(m) * (1.0 + (above > 0 ? above : 0.0)) - y * m + x_log_x(y) - y;
+  }
+  static PARLEY_ALWAYS_INLINE double derivative(double m, double y) { return rate(m) - y; }
+  static PARLEY_ALWAYS_INLINE double second(double m, double) { return m <= Poisson::kLargestLogRate ? rate(m) : 0.0; }
+};
+
 template <class F>
 decltype(auto) with_row_loss(Task task, F&& f) {
   switch (task) {
@@ -60,6 +73,8 @@ decltype(auto) with_row_loss(Task task, F&& f) {
       return f(LogisticRow{});
     case Task::kSquaredHinge:
       return f(SquaredHingeRow{});
+    case Task::kPoisson:
+      return f(PoissonRow{});
     default:
       return f(SquaredRow{});
   }

@@ -148,8 +148,11 @@ std::optional<double> Confusion::f1() const {
   return binary ? f1(1) : mean_of_classes(*this, [this](std::size_t k) { return f1(k); });
 }
 
-std::optional<Confusion> binary_confusion(std::span<const double> scores, std::span<const double> labels) {
-  auto confusion = confusion_of(scores, labels.size(), 2, [&](std::size_t i) { return labels[i] > 0 ? 1 : 0; });
+std::optional<Confusion> binary_confusion(std::span<const double> scores, std::span<const double> labels, double cut) {
+  std::vector<double> above(scores.begin(), scores.end());
+  if (cut != 0)
+    for (double& score : above) score -= cut;
+  auto confusion = confusion_of(above, labels.size(), 2, [&](std::size_t i) { return labels[i] > 0 ? 1 : 0; });
   if (confusion) confusion->binary = true;
   return confusion;
 }
@@ -160,9 +163,9 @@ std::optional<Confusion> class_confusion(std::span<const double> margins, std::s
                       [&](std::size_t i) { return static_cast<std::size_t>(labels[i]); });
 }
 
-std::optional<Judgement> judge(Task task, std::span<const double> margins, std::span<const double> labels) {
-  if (task == Task::kLinear) return {};
-  auto confusion = task == Task::kSoftmax ? class_confusion(margins, labels) : binary_confusion(margins, labels);
+std::optional<Judgement> judge(Task task, std::span<const double> margins, std::span<const double> labels, double cut) {
+  if (has_real_labels(task)) return {};
+  auto confusion = task == Task::kSoftmax ? class_confusion(margins, labels) : binary_confusion(margins, labels, cut);
   if (!confusion) return {};
   Judgement judgement{std::move(*confusion), {}, {}};
   if (task == Task::kLogistic) judgement.calibration = calibration(margins, labels);

@@ -44,8 +44,9 @@ struct Confusion {
   [[nodiscard]] std::optional<double> f1() const;
 };
 
-// Nothing where a score is not finite or there is no row. Labels -1/+1; class numbers.
-std::optional<Confusion> binary_confusion(std::span<const double> scores, std::span<const double> labels);
+// Nothing where a score is not finite or there is no row. Labels -1/+1; class numbers. A score above `cut` is called +1.
+std::optional<Confusion> binary_confusion(std::span<const double> scores, std::span<const double> labels,
+                                          double cut = 0);
 std::optional<Confusion> class_confusion(std::span<const double> margins, std::span<const double> labels);
 
 inline constexpr std::size_t kTenths = 10;
@@ -69,6 +70,7 @@ struct Judgement {
 };
 
 // Nothing for real labels, no rows, or margins that are not finite.
-std::optional<Judgement> judge(Task task, std::span<const double> margins, std::span<const double> labels);
+std::optional<Judgement> judge(Task task, std::span<const double> margins, std::span<const double> labels,
+                               double cut = 0);
 
 }  // namespace parley::glm

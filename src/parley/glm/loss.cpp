@@ -20,6 +20,21 @@ double Logistic::prox(double step, double v, double y) {
   return y * z;
 }
 
+// The root of h(m) = m - v + step (rate(m) - y), which increases; it lies between v and v + step (y - rate(v)).
+double Poisson::prox(double step, double v, double y) {
+  double low = std::min(v, v + step * (y - rate(v))), high = std::max(v, v + step * (y - rate(v)));
+  double m = std::clamp(0.0, low, high);
+  for (int i = 0; i < 200 && low < high; ++i) {
+    const double h = m - v + step * derivative(m, y);
+    (h > 0 ? high : low) = m;
+    double next = m - h / (1.0 + step * second(m, y));
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (std::abs(next - m) <= 1e-15 * std::max(1.0, std::abs(m))) break;
+    m = next;
+  }
+  return m;
+}
+
 std::string_view name(Task task) {
   switch (task) {
     case Task::kLinear:
@@ -30,6 +45,8 @@ std::string_view name(Task task) {
       return "squared-hinge";
     case Task::kSoftmax:
       return "softmax";
+    case Task::kPoisson:
+      return "poisson";
   }
   return "?";
 }
@@ -42,6 +59,8 @@ double curvature_bound(Task task) {
       return Logistic::kCurvature;
     case Task::kSquaredHinge:
       return SquaredHinge::kCurvature;
+    case Task::kPoisson:
+      return Poisson::kCurvature;
     case Task::kSoftmax:
       return 0.5;
   }

@@ -5,6 +5,10 @@
 //   logistic        log(1 + exp(-y m))       -1, +1          a log a + (1-a) log(1-a)   a = -u y in [0, 1]
 //   squared hinge   max(0, 1 - y m)^2        -1, +1          a^2/4 - a                  a = -u y >= 0
 //   softmax         -log softmax(m)_y        0, ..., K-1     softmax.h
+//   Poisson         e^m - y m + y log y - y  y >= 0          s log s - s - (y log y - y)   s = u + y in [0, e^20]
+//
+// The Poisson loss is half the deviance of a count y whose rate is e^m; beyond m = 20 it goes on as a straight line, so
+// that it stays finite, and counts above e^20 have no place in it.
 //
 // The conjugate is +infinity outside the stated domain; Fenchel-Young gives phi(m) + phi*(u) >= u m with equality at
 // u = phi'(m). The proximal point is
@@ -21,7 +25,12 @@
 
 namespace parley::glm {
 
-enum class Task { kLinear, kLogistic, kSquaredHinge, kSoftmax };
+enum class Task { kLinear, kLogistic, kSquaredHinge, kSoftmax, kPoisson };
+
+// Whether labels are numbers rather than classes.
+constexpr bool has_real_labels(Task task) {
+  return task == Task::kLinear || task == Task::kPoisson;
+}
 
 // x log x, continued by its limit 0 at x = 0.
 inline double x_log_x(double x) {
@@ -87,6 +96,28 @@ struct SquaredHinge {
   static double nearest_in_conjugate_domain(double u, double y) { return -y * std::max(0.0, -u * y); }
 };
 
+struct Poisson {
+  static constexpr double kLargestLogRate = 20;
+  static constexpr double kLargestRate = 485165195.40979028;  // e^20
+
+  static double rate(double m) { return std::exp(std::min(m, kLargestLogRate)); }
+  static double value(double m, double y) {
+    return rate(m) * (1.0 + std::max(m - kLargestLogRate, 0.0)) - y * m + x_log_x(y) - y;
+  }
+  static double derivative(double m, double y) { return rate(m) - y; }
+  static double second(double m, double) { return m <= kLargestLogRate ? rate(m) : 0.0; }
+  static constexpr double kCurvature = kLargestRate;
+
+  static double prox(double step, double v, double y);
+  static double conjugate(double u, double y) {
+    const double s = u + y;
+    if (!in_conjugate_domain(u, y)) return std::numeric_limits<double>::infinity();
+    return x_log_x(s) - s - (x_log_x(y) - y);
+  }
+  static bool in_conjugate_domain(double u, double y) { return u + y >= 0 && u + y <= kLargestRate; }
+  static double nearest_in_conjugate_domain(double u, double y) { return std::clamp(u + y, 0.0, kLargestRate) - y; }
+};
+
 // Calls f with the scalar loss of the task: with_loss(task, [&](auto loss) { loss.value(m, y); }).
 template <class F>
 decltype(auto) with_loss(Task task, F&& f) {
@@ -95,12 +126,14 @@ decltype(auto) with_loss(Task task, F&& f) {
       return f(Logistic{});
     case Task::kSquaredHinge:
       return f(SquaredHinge{});
+    case Task::kPoisson:
+      return f(Poisson{});
     default:
       return f(Squared{});
   }
 }
 
-std::string_view name(Task task);  // "linear", "logistic", "squared-hinge", "softmax"
+std::string_view name(Task task);  // "linear", "logistic", "squared-hinge", "softmax", "poisson"
 
 // Largest curvature of the loss in its margin(s): of the second derivative, or of the Hessian's norm.
 double curvature_bound(Task task);

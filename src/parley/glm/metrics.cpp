@@ -77,9 +77,9 @@ void add_hits(const std::optional<Confusion>& confusion, Metrics& metrics) {
   metrics.f1 = confusion->f1();
 }
 
-Metrics measure_binary(Task task, std::span<const double> margins, std::span<const double> labels) {
+Metrics measure_binary(Task task, std::span<const double> margins, std::span<const double> labels, double cut) {
   Metrics metrics;
-  add_hits(binary_confusion(margins, labels), metrics);
+  add_hits(binary_confusion(margins, labels, cut), metrics);
   if (const auto ranking = rank_binary(margins, labels)) {
     metrics.auc = ranking->auc;
     metrics.ks = ranking->ks;
@@ -106,6 +106,19 @@ Metrics measure_regression(std::span<const double> margins, std::span<const doub
   metrics.r_squared = r_squared(margins, labels);
   if (metrics.rmse)
     metrics.deviance = 2.0 * static_cast<double>(labels.size()) * mean_loss(Task::kLinear, margins, labels);
+  return metrics;
+}
+
+Metrics measure_counts(std::span<const double> margins, std::span<const double> labels) {
+  std::vector<double> rates(margins.size());
+  std::transform(margins.begin(), margins.end(), rates.begin(), Poisson::rate);
+  Metrics metrics;
+  if (!all_finite(margins)) return metrics;
+  metrics.rmse = root_mean_squared_error(rates, labels);
+  metrics.r_squared = r_squared(rates, labels);
+  const bool are_counts = std::all_of(labels.begin(), labels.end(), [](double y) { return y >= 0; });
+  if (are_counts)
+    metrics.deviance = 2.0 * static_cast<double>(labels.size()) * mean_loss(Task::kPoisson, margins, labels);
   return metrics;
 }
 
@@ -146,15 +159,17 @@ Metrics measure_classes(std::span<const double> margins, std::span<const double>
 
 }  // namespace
 
-Metrics measure(Task task, std::span<const double> margins, std::span<const double> labels) {
+Metrics measure(Task task, std::span<const double> margins, std::span<const double> labels, double cut) {
   if (labels.empty()) return {};
   switch (task) {
     case Task::kLinear:
       return measure_regression(margins, labels);
+    case Task::kPoisson:
+      return measure_counts(margins, labels);
     case Task::kSoftmax:
       return measure_classes(margins, labels);
     default:
-      return measure_binary(task, margins, labels);
+      return measure_binary(task, margins, labels, cut);
   }
 }
 

@@ -16,7 +16,9 @@
 //   log loss            mean of -log p(label)
 //   RMSE, R^2           of real predictions; R^2 = 1 - sum (y - m)^2 / sum (y - mean y)^2
 //   deviance            twice the log-likelihood lost to a perfect fit, over all rows: 2 n log loss;
-//                       for real labels sum (y - m)^2 (unit variance)
+//                       for real labels sum (y - m)^2 (unit variance); of counts with the rate e^m twice the loss
+//
+// Of counts RMSE and R^2 are those of the rates. `cut`: a row is called +1 where its margin is above that.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -45,7 +47,7 @@ struct Metrics {
 
 // Every metric that the task has. Margins of K classes are stored class by class: margins[k*n + i]; labels as
 // in training (real; -1/+1; class number).
-Metrics measure(Task task, std::span<const double> margins, std::span<const double> labels);
+Metrics measure(Task task, std::span<const double> margins, std::span<const double> labels, double cut = 0);
 
 // Binary: scores of any scale (larger means more likely +1), labels -1/+1.
 std::optional<double> binary_accuracy(std::span<const double> scores, std::span<const double> labels);

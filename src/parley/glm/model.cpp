@@ -37,7 +37,7 @@ std::size_t Model::outputs() const {
 
 Result<void> Model::check() const {
   const std::size_t d = columns.size();
-  const std::size_t expected_classes = task == Task::kLinear ? 0 : 2;
+  const std::size_t expected_classes = has_real_labels(task) ? 0 : 2;
   const bool classes_fit = task == Task::kSoftmax ? classes.size() >= 2 : classes.size() == expected_classes;
   if (!classes_fit)
     return fail(bad_input({.field = "model.classes"}, "must fit the task " + std::string(name(task)),
@@ -97,9 +97,15 @@ Result<std::vector<double>> Model::margins(const linalg::Matrix& features) const
   return out;
 }
 
+double Model::cut() const {
+  return threshold ? std::log(*threshold / (1 - *threshold)) : 0;
+}
+
 Result<std::vector<double>> Model::predict_values(const linalg::Matrix& features) const {
-  if (task != Task::kLinear) return not_for(task, "real values");
-  return margins(features);
+  if (!has_real_labels(task)) return not_for(task, "real values");
+  PARLEY_TRY(std::vector<double> out, margins(features));
+  if (task == Task::kPoisson) std::transform(out.begin(), out.end(), out.begin(), Poisson::rate);
+  return out;
 }
 
 Result<std::vector<double>> Model::predict_probabilities(const linalg::Matrix& features) const {
@@ -110,8 +116,10 @@ Result<std::vector<double>> Model::predict_probabilities(const linalg::Matrix& f
 }
 
 Result<std::vector<int>> Model::predict_classes(const linalg::Matrix& features) const {
-  if (task == Task::kLinear) return not_for(task, "classes");
-  PARLEY_TRY(const std::vector<double> all, margins(features));
+  if (has_real_labels(task)) return not_for(task, "classes");
+  PARLEY_TRY(std::vector<double> all, margins(features));
+  if (cut() != 0)
+    for (double& margin : all) margin -= cut();
   const auto rows = static_cast<std::size_t>(features.rows());
   std::vector<int> out(rows);
   for (std::size_t i = 0; i < rows; ++i) out[i] = predicted_class(all, rows, i);

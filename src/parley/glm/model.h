@@ -6,6 +6,7 @@
 // Weights belong to the features as they were trained on; raw_weights and raw_intercepts fold the scaling in.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Model {
   std::vector<double> bounds;        // d public bounds of |x_j|, infinite where none was declared; empty: none at all
   std::vector<std::string> classes;  // empty for real labels; {negative, positive}; or the K names
 
+  std::optional<double> threshold;  // the probability above which a row is positive; absent: 1/2
+
+  [[nodiscard]] double cut() const;           // the margin of that probability
   [[nodiscard]] std::size_t outputs() const;  // K: margins per row
 
   // Sizes agree and every number (but a bound) is finite; names what does not hold.
@@ -39,7 +43,7 @@ struct Model {
 
   // Of raw features with d columns in the order of `columns`; margins[k*n + i].
   [[nodiscard]] Result<std::vector<double>> margins(const linalg::Matrix& features) const;
-  // Linear: the predicted values.
+  // Linear: the predicted values. Poisson: the rates.
   [[nodiscard]] Result<std::vector<double>> predict_values(const linalg::Matrix& features) const;
   // Logistic: the probability of the positive class, n numbers; softmax: K * n, class by class.
   [[nodiscard]] Result<std::vector<double>> predict_probabilities(const linalg::Matrix& features) const;

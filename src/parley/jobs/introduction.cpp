@@ -185,6 +185,7 @@ Result<void> check_classes(const Job& job, const Introduction& said) {
   const std::vector<std::string>& classes = said.classes;
   switch (job.objective.task) {
     case glm::Task::kLinear:
+    case glm::Task::kPoisson:
       return classes.empty() ? Result<void>{} : untrue("classes of real labels");
     case glm::Task::kLogistic:
     case glm::Task::kSquaredHinge:

@@ -66,6 +66,11 @@ void read_data(Toml data, DataSection& section) {
     data.reject("test_fraction", "must be below 1: something must be left to train on");
   data.integer("features", section.features, at_least(1));
   data.integer("largest_join", section.largest_join, between(1, 2147483647));
+  data.texts("include", section.include);
+  data.texts("exclude", section.exclude);
+  for (const std::string& name : section.exclude)
+    if (std::find(section.include.begin(), section.include.end(), name) != section.include.end())
+      data.reject("exclude", "leaves out a column that include names", name);
 }
 
 void read_privacy(Toml settings, PrivacySection& section) {
@@ -109,6 +114,60 @@ void read_tune(Toml settings, TuneSection& section) {
   for (const std::string& choice : section.choices)
     if (!choice.starts_with("model.") && !choice.starts_with("algorithm."))
       settings.reject("choices", "are settings of [model] and [algorithm], as \"section.key=value|value\"", choice);
+}
+
+void read_path(Toml settings, PathSection& section) {
+  settings.choice<bool>("penalty", section.l1, {{"l1", true}, {"l2", false}});
+  settings.require("penalty");
+  settings.integer("points", section.points, between(1, 10000));
+  settings.number("smallest", section.smallest, above(0));
+  if (!(section.smallest < 1)) settings.reject("smallest", "is a share of the largest penalty, and must be below 1");
+  if (!settings.numbers("values", section.values)) return;
+  if (section.values.empty()) settings.reject("values", "must not be empty: a path goes along some penalties");
+  for (const double value : section.values)
+    if (!(std::isfinite(value) && value >= 0))
+      settings.reject("values", "must be numbers >= 0", fmt::format("{}", value));
+}
+
+// "balanced", or a number for each class.
+void read_class_weights(Toml labels, Job& job) {
+  const bool classes = !glm::has_real_labels(job.objective.task);
+  if (labels.kind("weights") == Toml::Kind::kText) {
+    labels.choice<bool>("weights", job.labels.balanced, {{"balanced", true}});
+    if (job.labels.balanced && job.partition != Partition::kSingle)
+      labels.reject("weights", "no party knows how many records of each class there are: give a number for each class");
+  } else {
+    labels.numbers("weights", job.labels.weights);
+  }
+  if (!weighs_classes(job)) return;
+  if (!classes)
+    labels.reject("weights", "are of classes, and this task has none; a column of type \"weight\" weighs records");
+  for (const double weight : job.labels.weights)
+    if (!(std::isfinite(weight) && weight >= 0))
+      labels.reject("weights", "must be numbers >= 0", fmt::format("{}", weight));
+  const bool two = job.objective.task == glm::Task::kLogistic || job.objective.task == glm::Task::kSquaredHinge;
+  if (two && !job.labels.weights.empty() && job.labels.weights.size() != 2)
+    labels.reject("weights", "needs two numbers: of the negative class and of the positive one",
+                  fmt::format("{} of them", job.labels.weights.size()));
+}
+
+// What is done with a model once it is there.
+void read_use(Toml model, Job& job) {
+  if (model.number("threshold", job.threshold, above(0))) {
+    if (!(*job.threshold < 1)) model.reject("threshold", "is a probability, and must be below 1");
+    if (job.objective.task != glm::Task::kLogistic)
+      model.reject("threshold", "is a probability of the positive class, which the logistic task alone has",
+                   glm::name(job.objective.task));
+  }
+  model.boolean("inference", job.inference);
+  if (!job.inference) return;
+  const glm::Objective& objective = job.objective;
+  if (objective.task == glm::Task::kSquaredHinge || objective.task == glm::Task::kSoftmax)
+    model.reject("inference", "is for the tasks linear, logistic and poisson", glm::name(objective.task));
+  if (objective.l1 > 0 || objective.l2 > 0 || objective.l1_radius || objective.box || objective.sparsity)
+    model.reject("inference", "needs a model without penalty or constraint, which pull its weights towards 0");
+  if (job.data.unit_rows)
+    model.reject("inference", "does not go with data.unit_rows: the model is not linear in the columns");
 }
 
 // A class is named as in the table, where it may well be a number.
@@ -308,8 +367,8 @@ Result<void> check_joins(Toml& toml, const Job& job) {
 
 // "section.key: ...".
 bool names_a_setting(std::string_view message) {
-  static constexpr std::string_view kSections[] = {"job.",    "model.",  "algorithm.", "data.", "privacy.",
-                                                   "labels.", "rounds.", "tune.",      "join.", "union."};
+  static constexpr std::string_view kSections[] = {"job.",    "model.", "algorithm.", "data.",  "privacy.", "labels.",
+                                                   "rounds.", "tune.",  "join.",      "union.", "path."};
   if (message.starts_with("join: ")) return true;  // all clauses together
   return std::any_of(std::begin(kSections), std::end(kSections), [&](std::string_view section) {
     if (!message.starts_with(section)) return false;
@@ -362,6 +421,10 @@ bool pays(const Job& job, int party) {
   return protects_records(job) || (job.privacy && holds_labels(job, party));
 }
 
+bool weighs_classes(const Job& job) {
+  return job.labels.balanced || !job.labels.weights.empty();
+}
+
 bool hides_count(const Job& job) {
   return job.privacy &&
          (job.privacy->neighbours == privacy::Neighbours::kAddRemove || job.privacy->unit == privacy::Unit::kClient);
@@ -399,7 +462,8 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
                             {{"linear", glm::Task::kLinear},
                              {"logistic", glm::Task::kLogistic},
                              {"squared-hinge", glm::Task::kSquaredHinge},
-                             {"softmax", glm::Task::kSoftmax}});
+                             {"softmax", glm::Task::kSoftmax},
+                             {"poisson", glm::Task::kPoisson}});
   // The output folder has this name where no other is given.
   const bool foreign = std::any_of(job.name.begin(), job.name.end(), [](char c) {
     return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -423,8 +487,12 @@ Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const Rea
   for (std::string& name : job.labels.classes) name = data::class_name(name);  // as labels are named: +1 is 1
   labels.boolean("public", job.labels.declared_public);
   if (!job.labels.positive.empty() &&
-      (job.objective.task == glm::Task::kLinear || job.objective.task == glm::Task::kSoftmax))
+      (glm::has_real_labels(job.objective.task) || job.objective.task == glm::Task::kSoftmax))
     labels.reject("positive", "is for the tasks with two classes (logistic, squared-hinge)");
+
+  read_class_weights(toml.table("labels"), job);
+  read_use(toml.table("model"), job);
+  if (toml.has("path")) read_path(toml.table("path"), job.path.emplace());
 
   read_parties(toml, job, paths);
   Toml secure = toml.table("secure");

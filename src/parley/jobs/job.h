@@ -38,6 +38,8 @@ struct DataSection {
   std::optional<double> test_fraction;
   std::optional<std::int64_t> features;            // number of columns of LIBSVM files
   std::int64_t largest_join = data::kLargestJoin;  // rows that a join may have
+  std::vector<std::string> include{};              // columns that are features; empty: all
+  std::vector<std::string> exclude{};              // columns that are not
 };
 
 struct PrivacySection {
@@ -63,11 +65,21 @@ struct TuneSection {
   std::vector<std::string> choices;  // "section.key=value|value|..."
 };
 
+// Penalties that `parley cv` goes along.
+struct PathSection {
+  bool l1 = false;             // else l2
+  std::vector<double> values;  // empty: `points` of them, down to `smallest` of the largest
+  int points = 100;
+  double smallest = 1e-4;
+};
+
 struct LabelsSection {
   std::string party;
   std::string column;
   std::string positive;                        // the class that becomes +1
   std::vector<std::string> classes;            // all of them, where no party sees every one
+  bool balanced = false;                       // each class weighs as much as any other
+  std::vector<double> weights{};               // of the classes, in their order; empty: all 1
   bool declared_public = false;                // to the parties of a private run
   std::optional<privacy::LabelNoise> noise{};  // they leave once, with it; absent: as they are
 };
@@ -117,6 +129,9 @@ struct Job {
   DataSection data;
   std::optional<PrivacySection> privacy;  // absent: the run is not private
   std::optional<TuneSection> tune;
+  std::optional<PathSection> path;
+  std::optional<double> threshold;     // the probability above which a row is called positive; absent: 1/2
+  bool inference = false;              // standard errors and tests of the weights are asked for
   std::vector<std::string> overrides;  // that were applied to the file
   LabelsSection labels;
   SecureSection secure;
@@ -140,6 +155,9 @@ std::size_t label_table(const Job& job);  // of a job whose tables join
 bool protects_records(const Job& job);
 // Whether the party releases something that it pays for.
 bool pays(const Job& job, int party);
+
+// Whether classes weigh differently.
+bool weighs_classes(const Job& job);
 
 // Whether the number of records is as private as they are: add-remove, or a client's.
 bool hides_count(const Job& job);

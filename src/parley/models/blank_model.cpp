@@ -19,6 +19,7 @@ Result<Trained> blank_model(const jobs::Job& job, const glm::Objective& objectiv
   model.weights.assign(static_cast<std::size_t>(objective.classes) * model.columns.size(), 0.0);
   model.scales = introduction.scales;
   model.centers = introduction.centers;
+  model.threshold = job.threshold;
   model.unit_rows = job.data.unit_rows;
   for (const double bound : introduction.bounds) model.bounds.push_back(bound > 0 ? bound : data::kUnbounded);
   model.classes = introduction.classes;

@@ -27,7 +27,7 @@ Result<JoinedMargins> margins_over_join(std::span<const Trained> parts, std::spa
       const auto at = static_cast<std::size_t>(tuple) - begin;
       if (tuple < 0 || static_cast<std::size_t>(tuple) < begin || at >= tuples) continue;
       for (std::size_t k = 0; k < outputs; ++k) all.margins[k * rows + j] += margins[k * tuples + at];
-      if (labels && !all.labels.empty()) all.labels[j] = tables[p]->labels.values[at];
+      if (labels && !all.labels.empty()) all.labels[j] = tables[p]->labels.truth()[at];
       if (labels && !all.ids.empty()) all.ids[j] = tables[p]->ids[at];
     }
   }

@@ -75,7 +75,7 @@ Result<Predictions> predict_whole(const Trained& trained, const std::vector<std:
     std::vector<std::string> ids;
     add_ids(table, ids);
     found.ids.insert(found.ids.end(), ids.begin(), ids.end());
-    found.labels.insert(found.labels.end(), table.labels.values.begin(), table.labels.values.end());
+    found.labels.insert(found.labels.end(), table.labels.truth().begin(), table.labels.truth().end());
   }
   return found;
 }
@@ -129,7 +129,7 @@ Result<Predictions> predict(const std::vector<Trained>& parts, const std::vector
       add_ids(table, found.ids);
       named = !table.ids.empty();
     }
-    if (trained.part->labels) found.labels = table.labels.values;
+    if (trained.part->labels) found.labels = table.labels.truth();
   }
   return found;
 }

@@ -6,12 +6,12 @@ namespace parley::models {
 
 Result<Scored> score(const Trained& trained, const data::Dataset& table) {
   PARLEY_TRY(const std::vector<double> margins, trained.model.margins(table.features));
-  return scored(trained.model, margins, table.labels.values);
+  return scored(trained.model, margins, table.labels.truth());
 }
 
 Scored scored(const glm::Model& model, std::span<const double> margins, std::span<const double> labels) {
-  return {labels.size(), glm::measure(model.task, margins, labels), glm::judge(model.task, margins, labels),
-          model.classes};
+  return {labels.size(), glm::measure(model.task, margins, labels, model.cut()),
+          glm::judge(model.task, margins, labels, model.cut()), model.classes};
 }
 
 std::vector<std::string> doubts(const Scored& scored) {

@@ -22,7 +22,8 @@ constexpr int kFormatVersion = 1;
 const std::vector<std::pair<std::string, glm::Task>> kTasks = {{"linear", glm::Task::kLinear},
                                                                {"logistic", glm::Task::kLogistic},
                                                                {"squared-hinge", glm::Task::kSquaredHinge},
-                                                               {"softmax", glm::Task::kSoftmax}};
+                                                               {"softmax", glm::Task::kSoftmax},
+                                                               {"poisson", glm::Task::kPoisson}};
 const std::vector<std::pair<std::string, glm::Intercept>> kIntercepts = {
     {"none", glm::Intercept::kNone}, {"free", glm::Intercept::kFree}, {"penalised", glm::Intercept::kPenalised}};
 
@@ -51,6 +52,7 @@ Json privacy_json(const Provenance& provenance) {
 data::LabelKind label_kind(glm::Task task) {
   switch (task) {
     case glm::Task::kLinear:
+    case glm::Task::kPoisson:
       return data::LabelKind::kReal;
     case glm::Task::kSoftmax:
       return data::LabelKind::kClasses;
@@ -67,6 +69,7 @@ data::LoadOptions Trained::reading(data::LabelUse labels) const {
   options.label = label;
   options.classes = model.classes;
   options.columns = columns;
+  options.for_a_model = true;
   if (part && part->join) {
     const auto own = std::find(part->parties.begin(), part->parties.end(), part->party);
     options.keys = part->join->key_columns(static_cast<std::size_t>(own - part->parties.begin()));
@@ -94,6 +97,7 @@ Result<void> save(const Trained& trained, const std::string& directory) {
   if (!trained.objective.l1_groups.empty()) json["objective"]["l1_groups"] = trained.objective.l1_groups;
   if (trained.objective.box) json["objective"]["box"] = *trained.objective.box;
   if (trained.objective.sparsity) json["objective"]["sparsity"] = *trained.objective.sparsity;
+  if (model.threshold) json["threshold"] = *model.threshold;
   json["unit_rows"] = model.unit_rows;
   json["column_count"] = d;
 
@@ -212,6 +216,10 @@ Result<Trained> load_trained(const std::string& directory) {
   model.task = trained.objective.task = fields.choose("task", json, kTasks);
   model.classes = fields.get<std::vector<std::string>>("classes");
   model.unit_rows = fields.get<bool>("unit_rows");
+  if (json.contains("threshold")) {
+    model.threshold = fields.get<double>("threshold");
+    if (!(*model.threshold > 0 && *model.threshold < 1)) fields.reject("threshold", "must lie between 0 and 1");
+  }
   trained.label = fields.get<std::string>("label");
   const Json& intercept = fields.object("intercept");
   trained.objective.intercept = fields.choose("kind", intercept, kIntercepts);

@@ -85,7 +85,7 @@ Result<void> check_labels_leave(const jobs::Site& site, const jobs::Job& job, co
 Result<void> check_public(const jobs::Site& site, const jobs::Job& job, const catalog::PartyTable& table) {
   if (table.train.labels.values.empty()) return {};
   // Which classes occur here would be said before the first round, also where they are a convention.
-  if (job.objective.task == glm::Task::kLinear || !job.labels.classes.empty()) return {};
+  if (glm::has_real_labels(job.objective.task) || !job.labels.classes.empty()) return {};
   for (const data::ColumnSchema& column : table.train.schema.columns)
     if (column.type == data::ColumnType::kLabel && column.confirmed && !column.levels.empty()) return {};
   return fail(bad_input(about(site, "data.schema"),
@@ -99,7 +99,7 @@ Result<void> check_classes(const jobs::Site& site, const jobs::Job& job, const d
                            const data::ColumnSchema* label) {
   const bool in_the_schema = !schema.columns.empty();  // LIBSVM tables have no label column
   const std::string& holder = job.labels.party.empty() ? job.parties.front().name : job.labels.party;
-  if (job.objective.task == glm::Task::kLinear || (job.partition == jobs::Partition::kVertical && site.name != holder))
+  if (glm::has_real_labels(job.objective.task) || (job.partition == jobs::Partition::kVertical && site.name != holder))
     return {};
   if (in_the_schema && (label == nullptr || job.labels.classes.empty())) return {};
   const char* key = in_the_schema ? "data.schema" : "data.classes";
@@ -248,7 +248,9 @@ Result<void> check_table(const jobs::Site& site, const jobs::Job& job, const cat
   std::vector<std::string> used = table.train.columns.list();
   // The label, and the ids, which a job can ask for by name; and the keys that it joins by.
   for (const data::ColumnSchema& column : table.train.schema.columns)
-    if (column.type == data::ColumnType::kLabel || column.type == data::ColumnType::kId) used.push_back(column.name);
+    if (column.type == data::ColumnType::kLabel || column.type == data::ColumnType::kId ||
+        column.type == data::ColumnType::kWeight)
+      used.push_back(column.name);
   for (const data::KeyText& key : table.train.keys) used.push_back(key.column());
   for (const std::string& column : used)
     for (const std::string& name : site.limits.never)

@@ -90,10 +90,13 @@ Result<Federated> read(const jobs::Job& job) {
   Federated all{.objective = catalog::objective_of(job, tables.front().train.labels.classes)};
   all.how = federation.holding() != privacy::Holding::kDisjointRecords ? Joined::kColumns : Joined::kRows;
   for (const catalog::PartyTable& table : tables) {
+    if (!catalog::weights_of(job, table.train).empty())
+      return fail(
+          bad_input({job.file, 0, "--baselines"}, "do not weigh records or classes; compare without the weights"));
     all.train.push_back({table.features, table.train.labels.values});
     if (!table.test) continue;
     PARLEY_TRY(Matrix features, models::scaled_features(table.scaling, table.test->features));
-    all.test.push_back({std::move(features), table.test->labels.values});
+    all.test.push_back({std::move(features), table.test->labels.truth()});
   }
   if (all.test.size() != all.train.size()) all.test.clear();
   return all;

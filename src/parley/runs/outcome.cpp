@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -26,6 +27,11 @@ std::size_t records_of(const jobs::Job& job, const catalog::Federation& federati
     records = static_cast<std::size_t>(party.rows) +
               (federation.holding() != privacy::Holding::kDisjointRecords ? 0 : records);
   return records;
+}
+
+bool weighs_records(const data::Schema& schema) {
+  return std::any_of(schema.columns.begin(), schema.columns.end(),
+                     [](const data::ColumnSchema& column) { return column.type == data::ColumnType::kWeight; });
 }
 
 }  // namespace
@@ -67,6 +73,10 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
   }
   if (!outcome.parts.empty()) outcome.trained = outcome.parts.front();
   if (outcome.privacy) stamp(*outcome.privacy, outcome.trained.provenance);
+  if (job.inference && run.learnt.curvature)
+    add_inference({outcome.trained.model, *run.learnt.curvature, outcome.train.rows,
+                   jobs::weighs_classes(job) || weighs_records(outcome.trained.schema)},
+                  outcome);
   if (outcome.parts.empty())
     for (const jobs::Introduction& party : run.parties)
       outcome.elsewhere.push_back({party.party, static_cast<std::size_t>(party.column_count)});
@@ -81,6 +91,14 @@ void note_choice(const jobs::Job& job, Outcome& outcome) {
     outcome.notes.push_back(fmt::format(
         "model.l2 was not given: a ridge of {:.3g}, from public numbers, keeps the noise out of the weights",
         *outcome.fit.l2_used));
+}
+
+void add_inference(const LikelihoodFit& fit, Outcome& outcome) {
+  auto inference = infer(fit);
+  if (inference)
+    outcome.inference = std::move(*inference);
+  else
+    outcome.notes.push_back("no standard errors: " + inference.error().message);
 }
 
 void note_doubts(Outcome& outcome) {

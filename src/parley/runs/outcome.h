@@ -15,6 +15,7 @@
 #include "parley/runs/baselines.h"
 #include "parley/runs/claim.h"
 #include "parley/runs/coordinate.h"
+#include "parley/runs/inference.h"
 #include "parley/wire/encode.h"
 
 namespace parley::runs {
@@ -38,6 +39,7 @@ struct Outcome {
   std::optional<PrivacyReport> privacy;  // absent: the run was not private
   std::vector<std::string> notes;        // what the readers want a person to know
   std::vector<Baseline> baselines;       // where they were asked for
+  std::optional<Inference> inference;    // likewise
   double read_seconds = 0;
   double train_seconds = 0;
   double wait_seconds = 0;  // for parties on other machines; not in train_seconds
@@ -51,6 +53,9 @@ Result<Outcome> outcome_of(const jobs::Job& job, const Coordinated& run, std::sp
 
 // Adds which algorithm was chosen, where the job names none, and the ridge that a private run added.
 void note_choice(const jobs::Job& job, Outcome& outcome);
+
+// Adds how sure the weights are, or a note that says why that is not known.
+void add_inference(const LikelihoodFit& fit, Outcome& outcome);
 
 // Adds what its metrics make somebody doubt, of held-out rows where there are some.
 void note_doubts(Outcome& outcome);

@@ -123,7 +123,8 @@ std::optional<SaidOfRows> said_of_rows(const data::Dataset& train) {
   SaidOfRows said;
   std::size_t at = 0;
   for (const data::ColumnSchema& column : train.schema.columns) {
-    const bool number = column.type == data::ColumnType::kNumber || column.type == data::ColumnType::kInteger;
+    const bool number = column.type == data::ColumnType::kNumber || column.type == data::ColumnType::kInteger ||
+                        column.type == data::ColumnType::kDate;
     if (number) {
       if (at >= train.columns.size() || train.columns[at] != column.name) return std::nullopt;
       said.numbers.push_back(at++);
@@ -177,6 +178,7 @@ Result<PublicFacts> public_facts(const jobs::Job& job, const data::Dataset& trai
 
 double default_derivative_bound(glm::Task task, double label_bound) {
   switch (task) {
+    case glm::Task::kPoisson:  // refused before
     case glm::Task::kLinear:
       return label_bound;  // |m - y| at m = 0
     case glm::Task::kSquaredHinge:

@@ -330,6 +330,7 @@ std::string result_json(const jobs::Job& job, const Outcome& outcome, const Repo
     json["objective"] = objective_json(outcome);
     json["metrics"] = metrics_json(job, outcome);
   }
+  if (outcome.inference) json["inference"] = Json::parse(to_json(*outcome.inference));
   if (!outcome.baselines.empty()) json["baselines"] = baselines_json(job, outcome);
   json["model"] = model_json(outcome, context);
   json["privacy"] = outcome.privacy ? to_json(*outcome.privacy)
@@ -453,7 +454,7 @@ void add_metrics(const jobs::Job& job, const Outcome& outcome, std::string& tabl
 // The federation beside each party by itself and beside all data in one place, in the metrics that say most.
 void add_baselines(const jobs::Job& job, const Outcome& outcome, std::string& table) {
   if (outcome.baselines.empty()) return;
-  const bool real = job.objective.task == glm::Task::kLinear;
+  const bool real = glm::has_real_labels(job.objective.task);
   const auto loss = real ? &glm::Metrics::rmse : &glm::Metrics::log_loss;
   const auto hits = real ? &glm::Metrics::r_squared : &glm::Metrics::accuracy;
   table += fmt::format("\n  {:<24} {:>12} {:>14} {:>14} {:>14}\n", "compared", "objective",
@@ -522,6 +523,7 @@ std::string result_table(const jobs::Job& job, const Outcome& outcome, const Rep
   add_sizes(job, outcome, table);
   add_metrics(job, outcome, table);
   add_baselines(job, outcome, table);
+  if (outcome.inference) table += runs::table(*outcome.inference);
   table += fmt::format("\n  {}; {}\n", seconds(outcome), whereabouts(outcome, context));
   table += "  " + outcome.trained.provenance.privacy + "\n";
   add_notes(outcome, table);

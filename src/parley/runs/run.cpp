@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "parley/algorithms/horizontal/newton_sums.h"
 #include "parley/catalog/federation.h"
 #include "parley/catalog/method.h"
 #include "parley/core/version.h"
@@ -35,8 +36,10 @@ struct Trained {
 Result<Trained> train_openly(const jobs::Job& job, const PartyTable& table, glm::Objective objective,
                              const Watch& watch) {
   Trained trained{.objective = objective, .algorithm = job.algorithm, .records = table.train.rows()};
+  const std::vector<double> weights = catalog::weights_of(job, table.train);
   PARLEY_TRY(trained.fit,
-             catalog::method_of(job).train({table.features, table.train.labels.values, objective}, watch.observer));
+             catalog::method_of(job).train({table.features, table.train.labels.values, objective, nullptr, weights},
+                                           watch.observer));
   return trained;
 }
 
@@ -78,6 +81,24 @@ Result<Trained> tune_privately(const jobs::Job& job, const PartyTable& table, gl
   return trained;
 }
 
+// Of a fit that ended at an optimum.
+algorithms::FinalCurvature end_of(const jobs::Job& job, const PartyTable& table, const algorithms::Fit& fit,
+                                  const glm::Objective& objective) {
+  const algorithms::RowShare share{.features = table.features,
+                                   .labels = table.train.labels.values,
+                                   .weights = catalog::weights_of(job, table.train)};
+  std::vector<double> parameters = fit.weights;  // of one class
+  parameters.insert(parameters.end(), fit.intercepts.begin(), fit.intercepts.end());
+  const auto n = static_cast<double>(table.train.rows());
+  const algorithms::NewtonSums there(objective, share, parameters);
+  const algorithms::NewtonSums first(objective, share, std::vector<double>(parameters.size(), 0.0));
+  algorithms::FinalCurvature end{
+      .triangle = there.curvature(), .loss = there.loss() / n, .first_loss = first.loss() / n};
+  for (double& entry : end.triangle) entry /= n;
+  if (!fit.intercepts.empty()) end.first_slope = first.gradient().back() / n;
+  return end;
+}
+
 Result<Outcome> run_alone(const jobs::Job& job, const catalog::PartySource& source, const Watch& watch) {
   if (watch.phase) watch.phase(Reading{source.train.name()});
   const Stopwatch reading;
@@ -107,6 +128,7 @@ Result<Outcome> run_alone(const jobs::Job& job, const catalog::PartySource& sour
   made.model.columns = table.train.columns.list();
   made.model.bounds = table.train.bounds;
   made.model.classes = table.train.labels.classes;
+  made.model.threshold = job.threshold;
   made.objective = trained.objective;
   made.columns = table.train.columns;
   made.schema = table.train.schema;
@@ -118,6 +140,10 @@ Result<Outcome> run_alone(const jobs::Job& job, const catalog::PartySource& sour
                      .rows = jobs::hides_count(job) ? trained.records : table.train.rows(),
                      .privacy = models::kNotPrivate};
   if (outcome.privacy) stamp(*outcome.privacy, made.provenance);
+  if (job.inference) {
+    const algorithms::FinalCurvature end = end_of(job, table, outcome.fit, trained.objective);
+    add_inference({made.model, end, table.train.rows(), !catalog::weights_of(job, table.train).empty()}, outcome);
+  }
   PARLEY_TRY(outcome.train, models::score(made, table.train));
   if (table.test) {
     PARLEY_TRY(outcome.test, models::score(made, *table.test));

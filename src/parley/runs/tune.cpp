@@ -28,6 +28,7 @@ constexpr double kWithin = 1 - 1e-9;  // of the target, so that roundings of the
 // Twice the loss of a model of zeros: worse is not told apart.
 double largest_loss(const glm::Objective& objective, double label_bound) {
   switch (objective.task) {
+    case glm::Task::kPoisson:  // refused before
     case glm::Task::kLinear:
       return label_bound * label_bound;
     case glm::Task::kSquaredHinge:

@@ -89,6 +89,24 @@ TEST(FedAvg, IsGradientDescentOnThePooledDataWithOneFullStep) {
   EXPECT_NEAR((2 * (w0 + 2 * w1 - 3) + (w0 + w1)) / 3 + 0.1 * w1, 0, 1e-12);
 }
 
+// Squares along (1, 1) and (1, -1) that differ by 400: plain steps hardly move along the second.
+TEST(FedAvg, GoesBeyondTheAverageWhereItsStepIsLeftOpenAndStopsWhenNothingMoves) {
+  const std::vector<RowShare> parties = {share(0, {{1, 0.9}, {1, 1}}, {1, 0.8}),
+                                         share(1, {{1, 1.1}, {0.9, 1}}, {1, 1})};
+  const glm::Objective problem = objective(glm::Task::kLinear, std::nullopt);
+  const auto after = [&](LocalSettings settings) {
+    const auto algorithm = FedAvg::make(RunTerms{.objective = problem, .parties = 2}, settings);
+    const auto end = federate(*algorithm, algorithm->start(2, std::sqrt(2.21)), parties);
+    return std::pair{pooled_objective(problem, parties, end->parameters), end->round};
+  };
+  const double open = step_size(problem, {}, std::sqrt(2.21));
+  const auto [plain, all] = after({.rounds = 150, .local_steps = 1, .step = open});
+  const auto [beyond, some] = after({.rounds = 150, .local_steps = 1});
+  const auto [optimum, rounds] = after({.rounds = 100000, .local_steps = 1});
+  EXPECT_LT(beyond - optimum, 0.1 * (plain - optimum));
+  EXPECT_LT(rounds, 20000);
+}
+
 TEST(DistributedIht, IgnoresLocalSteps) {
   const std::vector<RowShare> parties = {share(0, {{1, 0}, {1, 2}}, {1, 3}), share(1, {{1, 1}}, {0})};
   const auto one = DistributedIht::make(objective(glm::Task::kLinear, 1), {.rounds = 3, .local_steps = 1, .step = 0.2});

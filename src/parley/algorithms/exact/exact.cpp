@@ -7,6 +7,7 @@
 #include "parley/algorithms/exact/exact_sets.h"
 #include "parley/algorithms/exact/exact_smooth.h"
 #include "parley/algorithms/exact/exact_sparse.h"
+#include "parley/algorithms/exact/warm_newton.h"
 #include "parley/algorithms/parts/check.h"
 
 namespace parley::algorithms {
@@ -38,7 +39,8 @@ Result<Fit> exact_without_penalty(const Problem& problem, const ExactSettings& s
     scale[j] = (features.column_scale().empty() ? 1.0 : features.column_scale()[j]) * units[j];
   }
   const linalg::Matrix alike = features.with_column_scale(std::move(scale));
-  PARLEY_TRY(Fit fit, exact_smooth({alike, problem.labels, problem.objective, problem.privacy}, settings, observer));
+  PARLEY_TRY(Fit fit,
+             exact_smooth({alike, problem.labels, problem.objective, problem.privacy, {}}, settings, observer));
   for (std::size_t c = 0; c < fit.weights.size(); ++c) fit.weights[c] *= units[c % units.size()];
   return fit;
 }
@@ -51,6 +53,13 @@ Result<Fit> exact(const Problem& problem, const ExactSettings& settings, const O
   PARLEY_CHECK(
       require(settings.max_iterations >= 1, "algorithm.max_iterations", "must be at least 1", settings.max_iterations));
   PARLEY_CHECK(check(problem, kRefused));
+  if (problem.objective.task == glm::Task::kPoisson || !problem.weights.empty()) {
+    const bool free = !problem.objective.l1_radius && !problem.objective.box && problem.objective.l1_groups.empty();
+    PARLEY_CHECK(require(free, "model",
+                         "has a constraint, and exact takes weights of records and counts with penalties only",
+                         glm::name(problem.objective.task)));
+    return exact_by_warm_newton(problem, settings, observer);
+  }
   if (problem.objective.box || !problem.objective.l1_groups.empty()) return exact_sets(problem, settings, observer);
   const bool smooth = problem.objective.l1 == 0 && !problem.objective.l1_radius;
   if (!smooth) return exact_sparse(problem, settings, observer);

@@ -5,7 +5,8 @@
 //                          |W_j| <= box                                          (when given)
 //
 // Without l1 and l1_radius F is smooth: exact_smooth (Newton's method in the form that the shape
-// of the data makes cheapest). A box or groups: exact_sets. Otherwise: exact_sparse. Problems with `sparsity` are not convex and
+// of the data makes cheapest). A box or groups: exact_sets. Weights of records or counts (Poisson): warm_newton.
+// Otherwise: exact_sparse. Problems with `sparsity` are not convex and
 // are refused.
 #pragma once
 #include "parley/algorithms/exact/exact_settings.h"

@@ -46,6 +46,12 @@ double row_fenchel_young(glm::SquaredHinge, double m, double y, double target) {
   return slack > 0 ? (slack - 0.5 * s) * (slack - 0.5 * s) : 0.25 * s * s - s * slack;
 }
 
+// Counts have a method of their own (warm_newton.h); this is what they would have here.
+double row_fenchel_young(glm::Poisson, double m, double y, double target) {
+  const double u = glm::Poisson::nearest_in_conjugate_domain(target, y);
+  return std::max(0.0, glm::Poisson::value(m, y) + glm::Poisson::conjugate(u, y) - u * m);
+}
+
 template <class Loss>
 class ScalarMeanLoss final : public MeanLoss {
  public:

@@ -99,6 +99,9 @@ Result<FederatedNewton::Iterate> FederatedNewton::begin(std::span<const PartyFac
   row_exponent_ = exponent_above(std::hypot(row, terms_.objective.intercept == glm::Intercept::kNone ? 0.0 : 1.0));
   Iterate iterate;
   iterate.parameters.assign(parameter_count(terms_.objective, parties.front().columns), 0.0);
+  PARLEY_CHECK(require(!terms_.inference || with_matrix(iterate.parameters.size()), "model.inference",
+                       "needs the whole matrix of curvatures: raise algorithm.largest_matrix to the parameters",
+                       iterate.parameters.size()));
   return iterate;
 }
 
@@ -106,7 +109,7 @@ Result<FederatedNewton::Iterate> FederatedNewton::begin(std::span<const PartyFac
 
 Result<privacy::Released<FederatedNewton::Reply>> FederatedNewton::tell_first(const RowShare& share, Memory& memory,
                                                                               privacy::Gate& gate) const {
-  const bool numbers = terms_.objective.task == glm::Task::kLinear;
+  const bool numbers = glm::has_real_labels(terms_.objective.task);
   PARLEY_TRY(const auto exponent,
              gate.unprotected(privacy::Private(numbers ? exponent_above(linalg::linf_norm(share.labels)) : 0)));
   if (!masked()) return privacy::derive([](const int& label) { return Reply{.label_exponent = label}; }, exponent);
@@ -177,7 +180,7 @@ Result<void> FederatedNewton::check(const Iterate& iterate, int, const Reply& re
   if (iterate.phase == kKeys) {
     if (masked() != is_mask_key(reply.key) || (!masked() && !reply.key.empty()) || !reply.words.empty() ||
         std::abs(reply.label_exponent) > kMostExponent ||
-        (terms_.objective.task != glm::Task::kLinear && reply.label_exponent != 0))
+        (!glm::has_real_labels(terms_.objective.task) && reply.label_exponent != 0))
       return fail(failed("it is not a key and the size of labels"));
     return {};
   }
@@ -267,7 +270,12 @@ void FederatedNewton::look(Iterate& iterate, Total total) const {
   iterate.loss = total.loss;
   iterate.gradient = std::move(total.gradient);
   iterate.violation = violation(iterate);
-  if (iterate.looks == 1) iterate.first_violation = iterate.violation;
+  if (iterate.looks == 1) {
+    iterate.first_violation = iterate.violation;
+    iterate.first_loss = iterate.loss;
+    if (terms_.objective.intercept != glm::Intercept::kNone) iterate.first_slope = iterate.gradient.back();
+  }
+  if (terms_.inference) iterate.curvature = total.curvature;
   if (converged(iterate) || iterate.looks >= settings_.iterations) {
     iterate.phase = kDone;
     return;

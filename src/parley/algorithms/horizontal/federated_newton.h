@@ -34,6 +34,7 @@
 #include "parley/algorithms/horizontal/newton_sums.h"
 #include "parley/algorithms/horizontal/row_share.h"
 #include "parley/algorithms/parts/federated.h"
+#include "parley/algorithms/parts/final_curvature.h"
 #include "parley/algorithms/parts/mask_keys.h"
 #include "parley/rounds/algorithm.h"
 
@@ -71,10 +72,13 @@ class FederatedNewton {
     double squares = 0;              // ||residual||^2
     double enough = 0;               // the squares at which d is good enough
     int products = 0;                // of this step
+    std::vector<double> curvature;   // H at u, where inference is wanted
+    double first_loss = 0;           // f at 0
+    double first_slope = 0;          // of f in the intercept there
     static void fields(auto& self, auto&& visit) {
       visit(self.phase, self.round, self.looks, self.keys, self.label_exponent, self.parameters, self.direction,
             self.gradient, self.loss, self.step, self.violation, self.first_violation, self.damping, self.residual,
-            self.probe, self.squares, self.enough, self.products);
+            self.probe, self.squares, self.enough, self.products, self.curvature, self.first_loss, self.first_slope);
     }
   };
   struct Task {
@@ -118,6 +122,9 @@ class FederatedNewton {
   [[nodiscard]] Result<Iterate> absorb(Iterate iterate, const rounds::Answers<Reply>& answers) const;
   [[nodiscard]] bool done(const Iterate& iterate) const { return iterate.phase == kDone; }
   [[nodiscard]] bool converged(const Iterate& iterate) const;
+  [[nodiscard]] FinalCurvature curvature(const Iterate& iterate) const {
+    return {iterate.curvature, iterate.loss, iterate.first_loss, iterate.first_slope};
+  }
   [[nodiscard]] std::optional<double> objective(const Iterate& iterate) const;
 
  private:

@@ -1,6 +1,8 @@
 #include "parley/algorithms/horizontal/newton_sums.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "parley/algorithms/horizontal/local_steps.h"
@@ -19,6 +21,25 @@ NewtonSums::NewtonSums(const glm::Objective& objective, const RowShare& share, s
   const double mean = glm::mean_loss_and_derivatives(objective_.task, margins, share_.labels, derivatives_);
   loss_ = mean * static_cast<double>(share_.labels.size());
   glm::loss_curvatures(objective_.task, margins, share_.labels, curvatures_);
+  if (!share_.weights.empty()) weigh(margins);
+}
+
+// Probabilities of softmax stay: its curvature is weighted where it is made of them.
+void NewtonSums::weigh(std::span<const double> margins) {
+  const std::size_t records = share_.labels.size();
+  const bool softmax = objective_.task == glm::Task::kSoftmax;
+  loss_ = 0;
+  for (std::size_t i = 0; i < records; ++i) {
+    const double weight = share_.weights[i], label = share_.labels[i];
+    if (softmax) {
+      const double likely = curvatures_[static_cast<std::size_t>(label) * records + i];
+      loss_ -= weight == 0 ? 0.0 : weight * std::log(std::max(likely, std::numeric_limits<double>::min()));
+    } else {
+      loss_ += weight * glm::with_loss(objective_.task, [&](auto loss) { return loss.value(margins[i], label); });
+      curvatures_[i] *= weight;
+    }
+  }
+  for (std::size_t at = 0; at < derivatives_.size(); ++at) derivatives_[at] *= share_.weights[at % records];
 }
 
 std::vector<double> NewtonSums::margins_of(std::span<const double> parameters) const {
@@ -74,6 +95,7 @@ std::vector<double> NewtonSums::curvature() const {
       for (std::size_t i = 0; i < records; ++i) {
         const double here = curvatures_[k * records + i], there = curvatures_[l * records + i];
         weights[i] = classes == 1 ? here : here * ((k == l ? 1 : 0) - there);
+        if (classes > 1 && !share_.weights.empty()) weights[i] *= share_.weights[i];
       }
       const std::vector<double> block = gram(weights);
       for (std::size_t a = 0; a < width; ++a)
@@ -95,7 +117,8 @@ std::vector<double> NewtonSums::curvature_product(std::span<const double> direct
     double mean = 0;
     for (std::size_t k = 0; k < classes; ++k) mean += curvatures_[k * records + i] * along[k * records + i];
     for (std::size_t k = 0; k < classes; ++k)
-      along[k * records + i] = curvatures_[k * records + i] * (along[k * records + i] - mean);
+      along[k * records + i] = (share_.weights.empty() ? 1.0 : share_.weights[i]) * curvatures_[k * records + i] *
+                               (along[k * records + i] - mean);
   }
   return summed(along);
 }

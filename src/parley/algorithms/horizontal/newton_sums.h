@@ -4,6 +4,8 @@
 //   gradient    sum_i phi'(m_i, y_i) (x_i, 1)               class by class
 //   curvature   sum_i (x_i, 1) phi''(m_i, y_i) (x_i, 1)'    the upper triangle, row by row; or its product with a vector
 //
+// Each record's loss is multiplied by its weight where records have one.
+//
 // Penalties are not a party's business. A party's loss is convex, so its curvature is positive semidefinite.
 #pragma once
 #include <memory>
@@ -27,6 +29,7 @@ class NewtonSums {
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
 
  private:
+  void weigh(std::span<const double> margins);
   [[nodiscard]] std::vector<double> margins_of(std::span<const double> parameters) const;
   // For each class sum_i r_ik (x_i, 1).
   [[nodiscard]] std::vector<double> summed(std::span<const double> coefficients) const;

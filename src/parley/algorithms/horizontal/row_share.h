@@ -15,6 +15,7 @@ struct RowShare {
   linalg::Matrix features;                       // n_i x d
   std::vector<double> labels;                    // n_i; real, -1/+1, or class number 0..K-1, by task
   const PrivateTerms* privacy = nullptr;         // null: the run is not private
+  std::vector<double> weights = {};              // of the records, in the sum of their losses; none: all 1
   std::shared_ptr<const secure::Peers> peers{};  // null: a party without an identity
 };
 

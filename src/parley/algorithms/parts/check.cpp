@@ -18,6 +18,8 @@ bool fits(double label, const glm::Objective& objective) {
   switch (objective.task) {
     case Task::kLinear:
       return std::isfinite(label);
+    case Task::kPoisson:
+      return label >= 0 && label <= glm::Poisson::kLargestRate;
     case Task::kLogistic:
     case Task::kSquaredHinge:
       return label == 1.0 || label == -1.0;
@@ -31,6 +33,8 @@ std::string_view label_rule(Task task) {
   switch (task) {
     case Task::kLinear:
       return "a label must be a finite number";
+    case Task::kPoisson:
+      return "a label must be a count or another number from 0 to e^20";
     case Task::kLogistic:
     case Task::kSquaredHinge:
       return "a label must be -1 or +1";
@@ -54,6 +58,11 @@ Result<void> check(const Problem& problem) {
   PARLEY_CHECK(require(problem.features.rows() >= 1, "features", "needs at least one row", problem.features.rows()));
   PARLEY_CHECK(require(problem.labels.size() == static_cast<std::size_t>(problem.features.rows()), "labels",
                        "needs one label per row", problem.labels.size()));
+  if (!problem.weights.empty())
+    PARLEY_CHECK(require(problem.weights.size() == problem.labels.size(), "weights", "needs one weight per row",
+                         problem.weights.size()));
+  for (std::size_t i = 0; i < problem.weights.size(); ++i)
+    PARLEY_CHECK(require(is_not_negative(problem.weights[i]), "weights", "must be numbers >= 0", problem.weights[i]));
   for (std::size_t i = 0; i < problem.labels.size(); ++i)
     if (!fits(problem.labels[i], objective))
       return fail(bad_input({.field = fmt::format("label of row {}", i + 1)}, label_rule(objective.task),

@@ -39,6 +39,7 @@ double total_curvature(const glm::Objective& objective) {
 
 double loss_of_nothing(const glm::Objective& objective, double label_bound) {
   switch (objective.task) {
+    case glm::Task::kPoisson:  // has no private form, and no descent of this length
     case glm::Task::kLinear:
       return 0.5 * std::pow(label_bound / kDeviations, 2);
     case glm::Task::kLogistic:
@@ -53,6 +54,7 @@ double loss_of_nothing(const glm::Objective& objective, double label_bound) {
 
 double derivative_at_zero(const glm::Objective& objective, double label_bound) {
   switch (objective.task) {
+    case glm::Task::kPoisson:  // refused before
     case glm::Task::kLinear:
       return label_bound;
     case glm::Task::kLogistic:

@@ -22,6 +22,7 @@
 //                                                           after begin(), for `parley plan`: forecast.h. Bytes of each
 //                                                           stored column of each party, the largest first
 //   std::optional<double> residual(const Iterate&) const    how far it is from an optimum, where the coordinator knows it
+//   FinalCurvature curvature(const Iterate&) const          at the end of a run that asks for inference
 //   using Judge                                             sees every iterate of a simulation that asks for it, with all
 //                                                           parties' data; its result() is a Convergence
 //   bool cut_short() const                                  whether begin() found that a budget holds fewer rounds
@@ -63,6 +64,7 @@ struct RunTerms {
   privacy::Calibration calibration = privacy::Calibration::kProved;
   bool public_labels = false;                         // what is sent in their place is public to the parties
   std::optional<privacy::LabelNoise> label_noise{};   // they leave with it
+  bool inference = false;                             // what tells how sure a model is, is wanted too
   bool keep_parts = false;                            // exact parts of a private model stay with the parties
   std::optional<privacy::Target> client;              // of a run whose unit is the client
   int quorum = 0;                                     // that must stay, where parties may drop out; 0: all must

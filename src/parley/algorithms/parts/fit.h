@@ -20,6 +20,7 @@ struct Problem {
   std::span<const double> labels;  // n; real, -1/+1, or class number 0..K-1, by task
   glm::Objective objective;
   const PrivateTerms* privacy = nullptr;  // null: the run is not private
+  std::span<const double> weights = {};   // of the records, at least 0: w_i in 1/n sum_i w_i phi_i; none: all 1
 };
 
 struct Progress {

@@ -167,6 +167,7 @@ Result<Fit> descend_openly(const Problem& problem, const GradientDescentSettings
 // The norm of a record's derivative at W = 0, at most.
 double derivative_at_zero(const Problem& problem) {
   switch (problem.objective.task) {
+    case glm::Task::kPoisson:  // refused before
     case glm::Task::kLinear:
       return 0.25 * problem.privacy->label_reach();  // few labels are at their bound
     case glm::Task::kLogistic:
