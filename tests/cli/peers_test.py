@@ -82,11 +82,10 @@ class DropOut(Clients):
         job = self.clients_job(rounds=40, extra='[rounds]\non_missing = "proceed"\ndeadline_seconds = 3\nquorum = 3\n')
         coordinator = self.coordinate(job)
         parties = {name: self.spawn("join", self.site_with(name, {}), "--once") for name in self.PARTIES}
-        state = self.folder / "east" / "state"
-        for _ in range(600):
-            if list(state.glob("*.kept")):
+        for _ in range(6000):
+            if "is charged" in self.account("east"):  # with its first task: the run has begun with it
                 break
-            time.sleep(0.01)
+            time.sleep(0.001)
         parties["east"].kill()
         parties["east"].wait()
         self.finish(coordinator)
