@@ -148,7 +148,6 @@ Json to_json(const PrivacyReport& privacy) {
             {"unit", privacy::name(privacy.unit)},
             {"neighbours", privacy::name(privacy.neighbours)},
             {"against", against_whom(privacy)},
-            {"assumes", assumptions_of(privacy)},
             {"accountant", privacy.accountant},
             {"calibration", privacy.calibration == privacy::Calibration::kProved ? "proved" : "paper"},
             {"releases", privacy.releases},
@@ -163,6 +162,7 @@ Json to_json(const PrivacyReport& privacy) {
                                                      {"spent_epsilon", finite(privacy.spent_epsilon)},
                                                      {"spent_delta", privacy.spent_delta}}},
             {"statement", privacy.statement}};
+  if (const auto assumed = assumptions_of(privacy); !assumed.empty()) json["assumes"] = assumed;
   if (!privacy.chosen.empty())
     json["tuned"] = {{"settings", privacy.chosen}, {"epsilon_of_a_run", privacy.run_epsilon}};
   return json;
