@@ -148,7 +148,6 @@ Json to_json(const PrivacyReport& privacy) {
             {"unit", privacy::name(privacy.unit)},
             {"neighbours", privacy::name(privacy.neighbours)},
             {"against", against_whom(privacy)},
-            {"assumes", assumptions_of(privacy)},
             {"accountant", privacy.accountant},
             {"calibration", privacy.calibration == privacy::Calibration::kProved ? "proved" : "paper"},
             {"releases", privacy.releases},
@@ -167,6 +166,7 @@ Json to_json(const PrivacyReport& privacy) {
     json["unit_in_full"] = privacy.unit_in_full;
     json["most_rows"] = privacy.most_rows ? Json(*privacy.most_rows) : Json(nullptr);
   }
+  if (const auto assumed = assumptions_of(privacy); !assumed.empty()) json["assumes"] = assumed;
   if (!privacy.chosen.empty())
     json["tuned"] = {{"settings", privacy.chosen}, {"epsilon_of_a_run", privacy.run_epsilon}};
   return json;

@@ -20,7 +20,7 @@ constexpr Refusal kRefused[] = {
     {Part::kBox, kTaken},
     {Part::kFreeIntercept, "masked-descent penalises every weight; use \"penalised\" or none"}};
 
-constexpr int kOpenSteps = 300;                          // without privacy, where the job states none
+constexpr int kOpenSteps = 300;                           // without privacy, where the job states none
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a message
 constexpr double kMostLabel = 1e15;
 constexpr double kMessage = 256;  // bytes of a task or a reply without its vectors, at most

@@ -80,9 +80,10 @@ std::string dealt_seed(std::string_view of_dealer, int party) {
 // ---- masks of a party ----
 
 Result<DealtMasks> DealtMasks::make(std::string seed) {
-  if (seed.size() != kDealtSeedBytes)
+  DealtMasks made(std::move(seed));
+  if (made.seed_.size() != kDealtSeedBytes)
     return fail(bad_input({.field = "task"}, fmt::format("must deal a seed of {} bytes", kDealtSeedBytes)));
-  return DealtMasks(std::move(seed));
+  return made;
 }
 
 Result<void> DealtMasks::use(Dealt purpose, std::int64_t index) {
