@@ -180,14 +180,14 @@ const Planted kPlanted[] = {
     {"planted-seed", &Program::noisy_sum, Bug::kOneSeed, kNarrow, 800},
     {"planted-unrounded", &Program::noisy_sum, Bug::kUnrounded, kNarrow, 800},
     {"planted-unclipped", &Program::noisy_sum, Bug::kUnclipped, kNarrow, 2500},
-    {"planted-row-space", &Program::noisy_sum, Bug::kRowSpace, kNarrow, 1000, 4},
+    {"planted-row-space", &Program::noisy_sum, Bug::kRowSpace, kNarrow, 4000, 4},
     {"planted-exact", &Program::noisy_sum, Bug::kExactBeside, kNarrow, 800},
     {"planted-pick", &Program::pick, Bug::kLoudPick, kNarrow, 6000},
-    {"planted-fixed-batch", &Program::sampled, Bug::kFixedBatch, kNarrow, 5000},
+    {"planted-fixed-batch", &Program::sampled, Bug::kFixedBatch, kNarrow, 4000},
 };
 // In as many runs as are enough to find something grossly wrong.
 const Planted kCorrect[] = {
-    {"planted-correct-sum", &Program::noisy_sum, Bug::kNone, kWide, 2500},
+    {"planted-correct-sum", &Program::noisy_sum, Bug::kNone, kWide, 1500},
     {"planted-correct-narrow-sum", &Program::noisy_sum, Bug::kNone, kNarrow, 800},
     {"planted-correct-pick", &Program::pick, Bug::kNone, kNarrow, 1200},
     {"planted-correct-sample", &Program::sampled, Bug::kNone, kNarrow, 1200},
