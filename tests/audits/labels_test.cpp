@@ -46,7 +46,7 @@ TEST(LabelAudit, ManyCanariesComeNearRandomisedResponse) {
 
 TEST(LabelAudit, LaplaceOnLabelsShowsNoMoreThanIsClaimed) {
   PARLEY_SKIP_WHEN_SANITIZED();
-  const Audited done = audited("laplace", 500);
+  const Audited done = audited("laplace", 300);
   EXPECT_NE(done.verdict, Verdict::kViolated);
   for (const Finding& finding : done.findings) EXPECT_LE(finding.epsilon, done.claim.epsilon) << finding.observer;
 }

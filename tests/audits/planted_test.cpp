@@ -175,19 +175,19 @@ constexpr const char* kWide = "epsilon = 16.0\ndelta = 1e-5\nderivative_bound = 
 constexpr const char* kNarrow = "epsilon = 2.0\ndelta = 1e-5\nderivative_bound = 0.25\n";
 
 const Planted kPlanted[] = {
-    {"planted-quiet", &Program::noisy_sum, Bug::kQuietNoise, kWide, 7000},
+    {"planted-quiet", &Program::noisy_sum, Bug::kQuietNoise, kWide, 10'000},
     {"planted-one-side", &Program::noisy_sum, Bug::kOneSide, kWide, 3000},
     {"planted-seed", &Program::noisy_sum, Bug::kOneSeed, kNarrow, 800},
     {"planted-unrounded", &Program::noisy_sum, Bug::kUnrounded, kNarrow, 800},
     {"planted-unclipped", &Program::noisy_sum, Bug::kUnclipped, kNarrow, 2500},
-    {"planted-row-space", &Program::noisy_sum, Bug::kRowSpace, kNarrow, 1000, 4},
+    {"planted-row-space", &Program::noisy_sum, Bug::kRowSpace, kNarrow, 4000, 4},
     {"planted-exact", &Program::noisy_sum, Bug::kExactBeside, kNarrow, 800},
-    {"planted-pick", &Program::pick, Bug::kLoudPick, kNarrow, 4500},
-    {"planted-fixed-batch", &Program::sampled, Bug::kFixedBatch, kNarrow, 3500},
+    {"planted-pick", &Program::pick, Bug::kLoudPick, kNarrow, 6000},
+    {"planted-fixed-batch", &Program::sampled, Bug::kFixedBatch, kNarrow, 4000},
 };
 // In as many runs as are enough to find something grossly wrong.
 const Planted kCorrect[] = {
-    {"planted-correct-sum", &Program::noisy_sum, Bug::kNone, kWide, 2500},
+    {"planted-correct-sum", &Program::noisy_sum, Bug::kNone, kWide, 1500},
     {"planted-correct-narrow-sum", &Program::noisy_sum, Bug::kNone, kNarrow, 800},
     {"planted-correct-pick", &Program::pick, Bug::kNone, kNarrow, 1200},
     {"planted-correct-sample", &Program::sampled, Bug::kNone, kNarrow, 1200},
@@ -197,7 +197,7 @@ const Planted kCorrect[] = {
 std::int64_t runs_of(const Planted& one) {
   const char* asked = std::getenv("PARLEY_LONG");
   const bool is_long = one.bug == Bug::kNone && asked != nullptr && std::string(asked) == "1";
-  return is_long ? 7000 : one.runs;
+  return is_long ? 10'000 : one.runs;
 }
 
 const bool kListed = [] {

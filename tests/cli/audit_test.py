@@ -45,7 +45,7 @@ class Audit(CliTest):
         job = self.job()
         self.succeeds("train", job, "--out", "out", "--quiet")  # makes the ledger of the site
         before = digests(self.folder)
-        done = self.run_parley("audit", job, "--runs", "700", *self.SURE)
+        done = self.run_parley("audit", job, "--runs", "420", *self.SURE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stderr, "")
         for word in ("stays: consistent", "claim        epsilon 1", "outsider", "lower bound", "power", "confidence"):
@@ -55,7 +55,7 @@ class Audit(CliTest):
 
     def test_reads_no_data(self):
         job = self.job()  # its table is not there
-        said = json.loads(self.run_parley("audit", job, "--runs", "700", "--json", *self.SURE).stdout)
+        said = json.loads(self.run_parley("audit", job, "--runs", "420", "--json", *self.SURE).stdout)
         self.assertEqual(said["verdict"], "consistent")
         self.assertEqual(said["claim"]["unit"], "record")
         self.assertLessEqual(said["observers"][0]["lower_bound"], said["claim"]["epsilon"])

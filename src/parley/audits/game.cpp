@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kSeeds = 3;
 constexpr std::int64_t kFewest = 30;  // runs of a world to calibrate with, and as many to test with
 constexpr double kCalibration = 0.35;
+constexpr std::int64_t kMostCalibration = 700;  // of each world: an attack gets no better
 constexpr std::array kLooks = {0.25, 0.5, 1.0};
 constexpr double kChance = 0.9;  // of the power that is told
 
@@ -153,8 +154,8 @@ class Game {
           counted(2 * affordable, "run"), settings_.seconds, each, 4 * kFewest);
       return {};
     }
-    const auto calibration =
-        std::max(kFewest, static_cast<std::int64_t>(kCalibration * static_cast<double>(affordable)));
+    const auto share = static_cast<std::int64_t>(kCalibration * static_cast<double>(affordable));
+    const std::int64_t calibration = std::clamp(share, kFewest, kMostCalibration);
     planned_ = affordable - calibration;
     // A part of the calibration is a heat of several pairs: some differences show in no mean.
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, calibration / (2 * kFewest)));
