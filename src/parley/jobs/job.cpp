@@ -12,7 +12,6 @@
 #include "parley/core/text.h"
 #include "parley/data/database_address.h"
 #include "parley/data/labels.h"
-#include "parley/jobs/choice.h"
 #include "parley/privacy/ledger/digest.h"
 #include "parley/privacy/sensitivity/grid_features.h"
 

@@ -148,6 +148,9 @@ struct Job {
 Result<Job> read_job(const std::string& path, const std::vector<std::string>& overrides, const ReadMethod& method);
 Result<Job> parse_job(Toml toml, const std::string& path, Paths paths, const ReadMethod& method);
 
+// For a job that names no algorithm (choice.cpp).
+void choose_algorithm(Job& job, bool states_intercept);
+
 // Whether the party holds the labels, where parties hold columns.
 bool holds_labels(const Job& job, int party);
 std::size_t label_table(const Job& job);  // of a job whose tables join
