@@ -1,5 +1,5 @@
 # labels: slow
-"""A party that holds labels and no feature column: a registry, or the machine of the coordinator itself."""
+"""A party that holds labels and a column of ones: a registry, or the machine of the coordinator itself."""
 import csv
 import json
 
@@ -15,10 +15,10 @@ class LabelsAlone(CliTest):
         with open(EXAMPLE / "clinic.csv", newline="") as file:
             header, *rows = list(csv.reader(file))
         label = header.index("readmitted")
-        self.write("registry.csv", "".join(f"{row[0]},{row[label]}\n" for row in [header, *rows]))
+        self.write("registry.csv", f"id,one,{header[label]}\n" + "".join(f"{row[0]},1,{row[label]}\n" for row in rows))
         schema = (EXAMPLE / "clinic.schema.toml").read_text().split("[[column]]")
         keep = [part for part in schema[1:] if '"id"' in part.split("\n")[1] or '"readmitted"' in part]
-        self.write("registry.schema.toml", "[[column]]".join(["", *keep]))
+        self.write("registry.schema.toml", "[[column]]".join(["", *keep]) + '\n[[column]]\nname = "one"\ntype = "integer"\nlower = 0\nupper = 1\n')
         for name in ("clinic", "insurer"):
             self.write(f"{name}.csv", (EXAMPLE / f"{name}.csv").read_text())
             self.write(f"{name}.schema.toml", (EXAMPLE / f"{name}.schema.toml").read_text())
@@ -32,7 +32,7 @@ name = "labels"
 partition = "vertical"
 task = "logistic"
 [model]
-intercept = "penalised"
+{"" if holder == "registry" else 'intercept = "penalised"'}
 {model}
 [algorithm]
 name = "{algorithm}"
@@ -67,7 +67,3 @@ positive = "yes"
     def test_a_private_run(self):
         self.objective("registry", "admm-sharing", "l2 = 0.1", "--set", "algorithm.iterations=2", "--set", "privacy.epsilon=8",
                        "--set", "labels.public=true", "--set", "privacy.ledger=ledger")
-
-    def test_without_a_penalised_intercept_it_has_nothing(self):
-        self.job("admm-sharing", "l2 = 0.01", "registry")
-        self.refuses("train", "job.toml", "--set", "model.intercept=false", says="registry.csv: holds no feature column")

@@ -108,9 +108,7 @@ Result<std::vector<PartyTable>> Columns::read(const jobs::Job& job, std::span<co
       PARLEY_TRY(classes, agree_on_classes(job, {&table, 1}));
     }
     const data::ColumnNames columns = table.columns;
-    // Who holds labels alone has the constant.
-    if (columns.empty() && !(labels && job.objective.intercept == glm::Intercept::kPenalised))
-      return fail(bad_input({sources[p].train.name(), 0, ""}, "holds no feature column"));
+    if (columns.empty()) return fail(bad_input({sources[p].train.name(), 0, ""}, "holds no feature column"));
     PARLEY_TRY(tables.emplace_back(), read_alike(job, party, sources[p], std::move(table), columns, classes));
     tables.back().aligned = true;
     tables.back().alignment = alignments[p];

@@ -38,11 +38,9 @@ bool are_utf8(const std::vector<std::string>& names) {
 
 // Names, numbers, bounds and scales are of one number of columns, which the job may state.
 Result<void> check_columns(const Job& job, const Introduction& said) {
-  // A table may be there for its keys alone, or for its labels.
-  const bool labels_alone = job.partition == Partition::kVertical && said.labels &&
-                            job.objective.intercept == glm::Intercept::kPenalised;
-  const bool none = !job.tables.empty() || labels_alone;
-  if (said.column_count < (none ? 0 : 1)) return untrue(fmt::format("{} columns", said.column_count));
+  // A table may be there for its keys alone.
+  const bool joined = !job.tables.empty();
+  if (said.column_count < (joined ? 0 : 1)) return untrue(fmt::format("{} columns", said.column_count));
   const auto columns = static_cast<std::size_t>(said.column_count);
   const std::int64_t end = std::int64_t{said.first_number} + said.column_count;
   if (!said.columns.empty() && said.columns.size() != columns)
