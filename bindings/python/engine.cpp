@@ -169,9 +169,8 @@ py::dict told(const jobs::Job& job, const runs::Outcome& outcome, const std::str
 py::dict run_job(const jobs::Job& job, const std::optional<std::vector<Table>>& tables, const std::string& out,
                  const py::object& progress) {
   Line line(progress);
-  const runs::Watch watch{[&](const algorithms::Progress& at) { return line.goes_on(&at); },
-                          {},
-                          [&] { return !line.goes_on(nullptr); }};
+  const runs::Watch watch{
+      [&](const algorithms::Progress& at) { return line.goes_on(&at); }, {}, [&] { return !line.goes_on(nullptr); }};
   const auto started = std::chrono::steady_clock::now();
   std::optional<Result<runs::Outcome>> outcome;
   {
@@ -198,8 +197,7 @@ py::dict run_job(const jobs::Job& job, const std::optional<std::vector<Table>>& 
 
 py::dict train_arrays(const std::string& text, const std::string& name, const std::vector<py::dict>& said,
                       const py::object& progress) {
-  const jobs::Job job =
-      value_of(catalog::parse_job(value_of(Toml::parse(text, name)), name, jobs::Paths::kAtSites));
+  const jobs::Job job = value_of(catalog::parse_job(value_of(Toml::parse(text, name)), name, jobs::Paths::kAtSites));
   std::vector<Table> tables;
   tables.reserve(said.size());
   for (const py::dict& table : said) tables.push_back(table_of(table));
@@ -219,9 +217,9 @@ std::string plan_file(const std::string& path, const std::vector<std::string>& o
 
 py::dict account(const std::string& events, std::optional<double> delta, std::optional<double> epsilon) {
   const privacy::Plan plan = value_of(privacy::parse_plan(events, "events"));
-  const privacy::Account found =
-      delta ? value_of(privacy::account_at_delta(plan, value_of(privacy::Delta::make(*delta))))
-            : value_of(privacy::account_at_epsilon(plan, *epsilon));
+  const privacy::Account found = delta
+                                     ? value_of(privacy::account_at_delta(plan, value_of(privacy::Delta::make(*delta))))
+                                     : value_of(privacy::account_at_epsilon(plan, *epsilon));
   py::dict all, made;
   for (std::size_t i = 0; i < privacy::kAccountants.size(); ++i)
     all[py::str(std::string(privacy::name(privacy::kAccountants[i])))] = found.all[i];

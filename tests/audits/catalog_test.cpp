@@ -1,4 +1,6 @@
-// labels: slow Every private algorithm of the catalog, by being listed, through the entry that the binary uses. A quick
+// labels: slow
+//
+// Every private algorithm of the catalog, by being listed, through the entry that the binary uses. A quick
 // audit by default, of a small epsilon: it finds what gives a record away, with a false alarm of at most 1e-6 for all
 // together. PARLEY_LONG=1: at (1, 1e-5) and (4, 1e-5), long enough for bounds near the claims.
 #include <gtest/gtest.h>

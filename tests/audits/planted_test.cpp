@@ -1,4 +1,6 @@
-// labels: slow Mistakes that private programs are known to make, each planted into a program of these tests beside its
+// labels: slow
+//
+// Mistakes that private programs are known to make, each planted into a program of these tests beside its
 // correct twin. Both are rows of the catalog and run as every job does: the job is read, the site charges a ledger for
 // what the program says that it will draw, and the claim follows from that. What the program then really draws is its
 // own affair - and what an audit must find, within the runs that are stated with each.

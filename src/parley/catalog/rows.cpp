@@ -71,7 +71,7 @@ Result<void> check_files_differ(const jobs::Job& job, const Sources& sources) {
 }
 
 algorithms::RowShare Rows::share_of(const jobs::Job& job, const PartyTable& table) {
-  return {table.number,      table.features, table.train.labels.values, table.terms.get(), weights_of(job, table.train),
+  return {table.number, table.features, table.train.labels.values, table.terms.get(), weights_of(job, table.train),
           table.peers};
 }
 

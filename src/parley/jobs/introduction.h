@@ -35,7 +35,7 @@ struct Introduction {
   double delta = 0;
   double derivative_bound = 0;
   std::int64_t missing_steps = 0;  // that it would have charged beside them, and its budget does not hold
-  bool pins_peers = false;         // it goes on only with keys that the other parties signed, by identities that it pins
+  bool pins_peers = false;  // it goes on only with keys that the other parties signed, by identities that it pins
   static void fields(auto& self, auto&& visit) {
     visit(self.party, self.rows, self.alignment, self.row_norm, self.column_count, self.first_number, self.columns,
           self.bounds, self.scales, self.centers, self.labels, self.classes, self.schema, self.plan, self.epsilon,

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "parley/algorithms/parts/check.h"
+#include "parley/algorithms/relational/key_exchange.h"
 #include "parley/algorithms/relational/table_sums.h"
 #include "parley/algorithms/vertical/label_release.h"
-#include "parley/algorithms/relational/key_exchange.h"
 #include "parley/core/text.h"
 #include "parley/data/random.h"
 #include "parley/linalg/vectors.h"
