@@ -86,7 +86,7 @@ std::string summary(std::span<const FinishedRun> runs) {
                                                                   {"rmse", "RMSE"},
                                                                   {"r2", "R2"}})
     for (const char* rows : {"train", "test"})
-      lines.push_back(line(runs, std::string(name) + ", " + rows, [&](const FinishedRun& run) {
+      lines.push_back(line(runs, std::string(name) + ", " + rows, [rows, key = key](const FinishedRun& run) {
         return in_figures(number(run.measured("metrics"), {rows, key}));
       }));
   counted("columns", {"model", "columns"});
