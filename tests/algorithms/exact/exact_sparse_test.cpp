@@ -434,6 +434,9 @@ double naive_gap(const Small& small, const std::vector<double>& v) {
       const std::vector<double> u = small.loss_slope(small.margins(v, i), i);
       const auto plogp = [](double p) { return p > 0 ? p * std::log(p) : 0.0; };
       switch (small.objective.task) {
+        case Task::kPoisson:
+          ADD_FAILURE() << "counts are not among these problems";
+          break;
         case Task::kLinear:
           sum -= 0.5 * scale * scale * u[0] * u[0] + scale * u[0] * small.y[i];
           break;
