@@ -67,7 +67,9 @@ TEST(Stage, NoiseIsTheSystemsUnlessASeedIsGiven) {
 TEST(Stage, SaysWhomTheClaimIsAbout) {
   const auto everyone = federated();
   ASSERT_TRUE(everyone) << everyone.error().message;
-  for (const Observer& observer : (*stage_of(*everyone))->observers()) EXPECT_TRUE(observer.covered);
+  const auto all = stage_of(*everyone);
+  ASSERT_TRUE(all);
+  for (const Observer& observer : (*all)->observers()) EXPECT_TRUE(observer.covered);
   auto outsiders = *everyone;
   outsiders.privacy->against = privacy::Against::kOutsiders;
   const auto stage = stage_of(outsiders);

@@ -250,7 +250,7 @@ class Assembly {
       if (table_.plan.guessed && table_.counts[j].missing == 0 && !table_.plan.lenient && is_boolean(merged.names)) {
         append_boolean(merged.names, code_of, builder);
         declared.type = ColumnType::kBoolean;
-        declared.unknown = UnknownLevel::kRefuse;
+        declared.unknown = UnknownLevel::kByUse;
         declared.missing = Missing::kError;
         if (boolean_word(merged.names[0]) == 1) std::swap(declared.levels[0], declared.levels[1]);
         names_.push_back(column.name);

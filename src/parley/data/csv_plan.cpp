@@ -268,7 +268,8 @@ CsvColumn reading(const ColumnSchema& declared, const Schema& schema, const Load
   column.refuse_out_of_bounds = schema.out_of_bounds == OutOfBounds::kRefuse;
   column.unknown = declared.unknown;
   if (column.unknown == UnknownLevel::kByUse)
-    column.unknown = options.for_a_model ? UnknownLevel::kIgnore : UnknownLevel::kRefuse;
+    column.unknown =
+        options.for_a_model && declared.type == ColumnType::kCategory ? UnknownLevel::kIgnore : UnknownLevel::kRefuse;
   const auto within = [&](std::optional<double> otherwise) {
     if (declared.bound()) {
       column.lower = *declared.lower;
@@ -460,7 +461,7 @@ Result<CsvPlan> plan_columns(const CsvLayout& layout, const LoadOptions& options
       const bool category = column.type == ColumnType::kCategory;
       column.type = ColumnType::kLabel;
       if (plan.guessed || category) column.missing = Missing::kError;
-      column.unknown = UnknownLevel::kRefuse;
+      column.unknown = UnknownLevel::kByUse;
       if (plan.guessed) column.confirmed = true;
       if (column.missing != Missing::kError && column.missing != Missing::kDropRow) column.missing = Missing::kError;
     }

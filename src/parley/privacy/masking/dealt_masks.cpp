@@ -139,6 +139,7 @@ template <RingWord Word>
 std::string packed(std::span<const Word> words, int bits) {
   const auto width = static_cast<std::size_t>(bits / 8);
   std::string bytes(words.size() * width, '\0');
+  if (bytes.empty()) return bytes;
   if (width == sizeof(Word)) {
     std::memcpy(bytes.data(), words.data(), bytes.size());
     return bytes;
@@ -160,6 +161,7 @@ Result<std::vector<Word>> unpacked(std::string_view bytes, std::size_t count, in
   if (width == 0 || bytes.size() / width != count || bytes.size() % width != 0)
     return fail(bad_input({.field = "task"}, "holds masked words of another number or width"));
   std::vector<Word> words(count);
+  if (words.empty()) return words;
   if (width == sizeof(Word)) {
     std::memcpy(words.data(), bytes.data(), bytes.size());
     return words;
