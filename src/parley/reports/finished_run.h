@@ -10,6 +10,7 @@ namespace parley::reports {
 
 using Json = nlohmann::ordered_json;
 
+// NOLINTNEXTLINE(bugprone-exception-escape): moving Json moves pointers.
 struct FinishedRun {
   std::string folder;
   std::string name;  // of the job; with the folder where several runs have it
